@@ -1,0 +1,31 @@
+"""Deterministic checks by name: code that reads structure, never words."""
+
+from __future__ import annotations
+
+import difflib
+
+from ..errors import SciagentError
+from .base import Check, CheckContext, CheckResult, decided, not_assessed
+
+__all__ = ["Check", "CheckContext", "CheckResult", "builtin_checks", "decided", "find_check", "not_assessed"]
+
+
+def builtin_checks() -> dict[str, Check]:
+    """The shipped checks, by the name that a criterion's `check` gives."""
+    from . import future, identity, separation, stability
+
+    return {**identity.CHECKS, **stability.CHECKS, **separation.CHECKS, **future.CHECKS}
+
+
+def find_check(name: str) -> Check:
+    """The shipped check called `name`.
+
+    Raises:
+        SciagentError: there is none.
+    """
+    checks = builtin_checks()
+    if name not in checks:
+        near = difflib.get_close_matches(name, checks, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known checks: {', '.join(sorted(checks))}"
+        raise SciagentError(f"no check named {name!r}; {hint}")
+    return checks[name]

@@ -1,0 +1,313 @@
+"""Program text as structure: Python (also in notebooks) by its syntax tree, other languages by a light tokenizer.
+
+Comments and docstrings are never looked at, strings only as values. Nothing is executed or imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Literal, TypeVar
+
+from ..models import Citation
+from ..text import clean
+
+N = TypeVar("N", bound=ast.AST)
+Use = Literal["read", "other"]
+
+MAX_SOURCE_CHARS = 1_000_000
+MAX_QUOTE = 200
+_MIN_QUOTE = 12
+_READERS = frozenset(
+    "read_csv read_table read_json read_excel read_parquet read_text read_bytes loadtxt genfromtxt load loads exists"
+    " is_file isfile getsize stat scan_csv read_feather read_hdf unlink remove".split()
+)
+_MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
+_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*\(")
+_LINE_COMMENTS = {"r": "#", "jl": "#", "sh": "#", "m": "%", "sql": "--"}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in a source: its line (from 1), what stands there, and the words to quote."""
+
+    path: str
+    line: int
+    what: str
+    quote: str
+
+    @property
+    def fact(self) -> str:
+        """`path:line what`, for a receipt."""
+        return f"{self.path}:{self.line} {self.what}"[:MAX_QUOTE]
+
+    @property
+    def citation(self) -> Citation:
+        return Citation(file=self.path, quote=self.quote)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string in the code: a pattern its value must match (formatted parts are wild), and whether it is only read."""
+
+    pattern: re.Pattern[str]
+    solid: int
+    value: str | None
+    use: Use
+    line: int
+    column: int
+
+
+class Source:
+    """One source file, or the code cells of one notebook."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.suffix = PurePosixPath(path).suffix.lower().lstrip(".")
+        self.text = text[:MAX_SOURCE_CHARS]
+        self.is_python = self.suffix in ("py", "ipynb")
+        self.problem: str | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    # ---- Python
+
+    @cached_property
+    def tree(self) -> ast.Module | None:
+        """The syntax tree; None for another language, or where `problem` says why there is none."""
+        if not self.is_python:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about escapes in the agent's strings
+                return ast.parse(_MAGIC.sub("pass", self.text) if self.suffix == "ipynb" else self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.problem = clean(f"not parsed: {type(error).__name__}: {error}", 200)
+            return None
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        parents: dict[ast.AST, ast.AST] = {}
+        for node in ast.walk(self.tree) if self.tree else ():
+            for child in ast.iter_child_nodes(node):
+                parents[child] = node
+        return parents
+
+    @cached_property
+    def _by_type(self) -> dict[type[ast.AST], list[ast.AST]]:
+        found: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+        for node in self._parents:
+            found[type(node)].append(node)
+        return found
+
+    def all(self, kind: type[N]) -> list[N]:
+        """Every node of this type, in no promised order."""
+        return self._by_type.get(kind, [])  # type: ignore[return-value]
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        return self._parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around `node`, innermost first."""
+        while (found := self._parents.get(node)) is not None:
+            yield found
+            node = found
+
+    def varied_names(self, node: ast.AST) -> set[str]:
+        """Names that take several values where `node` stands: loop and comprehension targets, function parameters."""
+        names: set[str] = set()
+        for around in self.ancestors(node):
+            if isinstance(around, ast.For | ast.AsyncFor):
+                names |= bound_names(around.target)
+            elif isinstance(around, _COMPREHENSIONS):
+                for generator in around.generators:
+                    names |= bound_names(generator.target)
+            elif isinstance(around, _FUNCTIONS):
+                names |= parameters(around)
+        return names
+
+    @cached_property
+    def imported(self) -> dict[str, str]:
+        """What each imported name stands for: `np` -> `numpy`, `sem` -> `scipy.stats.sem`."""
+        names: dict[str, str] = {}
+        for one in self.all(ast.Import):
+            for alias in one.names:
+                names[alias.asname or alias.name.split(".")[0]] = alias.name
+        for some in self.all(ast.ImportFrom):
+            for alias in some.names:
+                names[alias.asname or alias.name] = f"{some.module or ''}.{alias.name}".lstrip(".")
+        return names
+
+    @cached_property
+    def modules(self) -> set[str]:
+        """Modules imported from anywhere, by their full names."""
+        modules = {alias.name for node in self.all(ast.Import) for alias in node.names}
+        for node in self.all(ast.ImportFrom):
+            modules.add(node.module or "")
+            modules |= {f"{node.module}.{a.name}" if node.module else a.name for a in node.names}
+        return modules - {""}
+
+    def called(self, call: ast.Call) -> str:
+        """The full dotted name of what is called: `numpy.percentile`; `.std` where the object is no plain name."""
+        name = dotted(call.func)
+        first, _, rest = name.partition(".")
+        return f"{self.imported[first]}{'.' if rest else ''}{rest}" if first in self.imported else name
+
+    @cached_property
+    def strings(self) -> list[Text]:
+        """All strings but docstrings and other bare ones."""
+        if not self.is_python:
+            return [
+                Text(re.compile(re.escape(value)), len(value), value, "other", line, 0)
+                for value, line in self._light[1]
+                if value
+            ]
+        found = []
+        for node in self.all(ast.Constant):
+            if isinstance(node.value, str) and node.value and not isinstance(self.parent(node), ast.Expr | ast.JoinedStr):
+                found.append(self._string(node, [node.value]))
+        for joined in self.all(ast.JoinedStr):
+            if not isinstance(self.parent(joined), ast.Expr):
+                parts = [v.value if isinstance(v, ast.Constant) else None for v in joined.values]
+                found.append(self._string(joined, [p if isinstance(p, str) else None for p in parts]))
+        return found
+
+    def _string(self, node: ast.expr, parts: list[str | None]) -> Text:
+        pattern = "".join(".{1,80}" if part is None else re.escape(part) for part in parts)
+        solid = sum(len(part) for part in parts if part is not None)
+        value = parts[0] if len(parts) == 1 else None
+        return Text(re.compile(pattern), solid, value, self._use(node), node.lineno, node.col_offset)
+
+    def _use(self, node: ast.AST) -> Use:
+        """`read` where the nearest call around a string only reads the file that the string may name."""
+        for around in self.ancestors(node):
+            if isinstance(around, ast.Call):
+                last = dotted(around.func).rpartition(".")[2]
+                if last in ("Path", "join", "PurePath", "format", "str"):
+                    continue
+                if last == "open":
+                    modes = [a.value for a in (*around.args[1:2], *(k.value for k in around.keywords if k.arg == "mode"))
+                             if isinstance(a, ast.Constant)]  # fmt: skip
+                    return "other" if any(c in str(mode) for mode in modes for c in "wax+") else "read"
+                return "read" if last in _READERS else "other"
+            if isinstance(around, ast.stmt):
+                return "other"
+        return "other"
+
+    # ---- other languages
+
+    @cached_property
+    def _light(self) -> tuple[str, list[tuple[str, int]]]:
+        """The code without comments and strings, and the strings with their lines."""
+        return _tokenize(self.text, _LINE_COMMENTS.get(self.suffix, "//"))
+
+    @property
+    def bare_code(self) -> str:
+        """The code of another language without its comments and strings."""
+        return self._light[0]
+
+    @cached_property
+    def calls_by_name(self) -> dict[str, int]:
+        """The functions that code of another language calls, each with the line of its first call."""
+        names: dict[str, int] = {}
+        for match in _CALL.finditer(self.bare_code):
+            names.setdefault(match[1], self.bare_code.count("\n", 0, match.start()) + 1)
+        return names
+
+    # ---- places
+
+    def spot(self, node: ast.expr | ast.stmt | ast.excepthandler, what: str) -> Spot:
+        """The place of `node`."""
+        return self.spot_at(node.lineno, what, node.col_offset)
+
+    def spot_at(self, line: int, what: str, column: int = 0) -> Spot:
+        """The place at `line` (from 1) and `column` (bytes, as the parser counts)."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        at = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
+        quote = text[max(0, at - 60) :][:MAX_QUOTE].strip() if len(text) > MAX_QUOTE else text.strip()
+        following = line
+        while len(quote) < _MIN_QUOTE and following < len(self.lines):
+            quote = f"{quote}\n{self.lines[following].strip()}".strip()[:MAX_QUOTE]
+            following += 1
+        return Spot(self.path, line, what, quote)
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` for nested attributes; a leading dot where the innermost object is no plain name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "")
+    return ".".join(reversed(parts))
+
+
+def bound_names(target: ast.expr) -> set[str]:
+    """The names that an assignment to `target` binds."""
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """All plain names that occur in `node`."""
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+def parameters(function: ast.AST) -> set[str]:
+    """The parameter names of a function or lambda."""
+    if not isinstance(function, _FUNCTIONS):
+        return set()
+    a = function.args
+    every = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+    return {argument.arg for argument in every}
+
+
+def numbers_in(node: ast.AST) -> list[float]:
+    """All numeric literals in `node`, signs ignored."""
+    return [
+        float(inner.value)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Constant)
+        and isinstance(inner.value, int | float)
+        and not isinstance(inner.value, bool)
+        and abs(inner.value) < 1e300
+    ]
+
+
+def _tokenize(text: str, comment: str) -> tuple[str, list[tuple[str, int]]]:
+    code: list[str] = []
+    strings: list[tuple[str, int]] = []
+    block = comment == "//"
+    at, line = 0, 1
+    while at < len(text):
+        char = text[at]
+        if text.startswith(comment, at):
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        elif block and text.startswith("/*", at):
+            end = text.find("*/", at)
+            end = len(text) if end < 0 else end + 2
+            code.append("\n" * text.count("\n", at, end))
+            line += text.count("\n", at, end)
+            at = end
+        elif char in "\"'`" and not (char == "'" and at and (text[at - 1].isalnum() or text[at - 1] in ")]._")):
+            end = at + 1
+            while end < len(text) and text[end] not in (char, "\n"):
+                end += 2 if text[end] == "\\" else 1
+            strings.append((text[at + 1 : end], line))
+            code.append('""')
+            at = min(end, len(text)) + (end < len(text) and text[end] == char)
+        else:
+            line += char == "\n"
+            code.append(char)
+            at += 1
+    return "".join(code), strings

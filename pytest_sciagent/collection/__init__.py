@@ -1,0 +1,1 @@
+"""Runs become pytest items: options, index, nodes, protocol, scheduling."""

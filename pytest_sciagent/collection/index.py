@@ -1,0 +1,103 @@
+"""The index of runs: all that collection needs, made once in the controller and handed to the workers as plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import SciagentError
+from ..findings import parse_findings
+from ..runs import MANIFEST, Run, UnsafeFile
+from ..text import one_line, slug
+
+State = Literal["sound", "undelivered", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunIndex:
+    """One run as collection sees it.
+
+    state: `sound`; `undelivered` (failed, or without report or finding: counts as 0); `broken` (tampered or unreadable:
+    an error). problems: why, if not sound. notes: what to tell about a sound run's report.
+    """
+
+    path: str
+    nodeid: str
+    label: str
+    system: str
+    task_id: str
+    repeat: int
+    state: State
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+    def to_wire(self) -> dict[str, Any]:
+        """Plain lists and text, as execnet carries them."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_wire(cls, wire: dict[str, Any]) -> RunIndex:
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in wire.items()}
+        return cls(**values)
+
+
+def node_path(path: Path, rootdir: Path) -> str:
+    """The node id of the run at `path`: its manifest's path from the rootdir, each part made safe."""
+    parts = os.path.relpath(path, rootdir).replace(os.sep, "/").split("/")
+    return "/".join([*(p if p == ".." else slug(p) for p in parts), MANIFEST])
+
+
+def index_run(path: Path, rootdir: Path) -> RunIndex:
+    """Look at the run in `path`: its manifest, every hash, its findings. Never raises for what a run contains."""
+    nodeid = node_path(path, rootdir)
+    try:
+        run = Run.load(path)
+    except SciagentError as error:
+        name = slug(path.name)
+        problem = one_line(str(error), 500)
+        return RunIndex(str(path), nodeid, f"{slug(path.parent.name)}/{name}", "", name, 1, "broken", (problem,))
+    manifest = run.manifest
+    common = (str(path), nodeid, run.label, manifest.system.name, manifest.task_id, manifest.repeat)
+    try:
+        problems = run.problems()
+    except OSError as error:
+        problems = [f"can't be read: {error.strerror}"]
+    if problems:
+        shown = [one_line(p, 300) for p in problems[:20]]
+        more = [f"and {len(problems) - 20} more"] if len(problems) > 20 else []
+        return RunIndex(*common, "broken", (*shown, *more))
+    if manifest.status != "completed":
+        code = "" if manifest.exit_code is None else f", exit code {manifest.exit_code}"
+        return RunIndex(*common, "undelivered", (f"the run {manifest.status.replace('_', ' ')}{code}",))
+    if manifest.report is None:
+        return RunIndex(*common, "undelivered", ("the run delivered no report",))
+    try:
+        report = parse_findings(run)
+    except UnsafeFile as error:
+        return RunIndex(*common, "undelivered", (f"the report can't be read: {one_line(str(error), 300)}",))
+    notes = tuple(one_line(n, 300) for n in report.notes[:20])
+    if not report.findings:
+        return RunIndex(*common, "undelivered", ("the report registers no finding", *notes))
+    return RunIndex(*common, "sound", notes=notes, findings=tuple(f.id for f in report.findings))
+
+
+def check_distinct(runs: Sequence[RunIndex]) -> None:
+    """Two runs of one system, task and repeat can't be told apart.
+
+    Raises:
+        SciagentError: naming both.
+    """
+    seen: dict[str, RunIndex] = {}
+    for run in runs:
+        if run.state == "broken":
+            continue
+        other = seen.setdefault(run.label, run)
+        if other is not run:
+            raise SciagentError(
+                f"two runs are both {run.label}: {other.path} and {run.path}; freeze one of them with another "
+                "--repeat or --system"
+            )

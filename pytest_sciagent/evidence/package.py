@@ -1,0 +1,127 @@
+"""The evidence package of a finding: what a judge is shown, chosen within a budget, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..digest import sha256_bytes, sha256_json
+from ..models import Finding, Section
+from ..runs import Run, UnsafeFile
+from ..text import clean
+from .citations import readable_text
+
+BUDGET = 60_000
+"""Characters of evidence in one prompt, about 17,000 tokens."""
+SHARED_SHARE = 0.3
+MIN_PIECE = 400
+MAX_INVENTORY = 200
+_ROLE_ORDER = ("result", "analysis_source", "notebook", "reproduction", "other", "log", "figure", "report")
+_TEXTLESS = frozenset({"figure"})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One stretch of evidence: where it comes from, its text, and whether any of it was cut."""
+
+    label: str
+    text: str
+    cut: int = 0
+
+
+@dataclass(frozen=True)
+class EvidencePackage:
+    """What a judge sees of a run for one finding."""
+
+    pieces: tuple[Piece, ...]
+    inventory: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all that is shown and of what is said to be left out."""
+        shown = [[p.label, sha256_bytes(p.text.encode("utf-8", "replace")), p.cut] for p in self.pieces]
+        return sha256_json({"pieces": shown, "inventory": list(self.inventory), "left_out": list(self.left_out)})
+
+
+def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget: int = BUDGET) -> EvidencePackage:
+    """Select the evidence for `finding`: its own section, the report's shared sections, the files it names, then the
+    run's other text files, largest share to the named ones. The same run and finding give the same package.
+    """
+    report = run.manifest.report or "report"
+    pieces = [_cut(f"{report} (the finding's own section)", clean(finding.section.text), budget // 2)]
+    rest = budget - len(pieces[0].text)
+    pieces += _fill(
+        [(f"{report} (shared section from line {s.start})", clean(s.text)) for s in shared],
+        int(rest * SHARED_SHARE),
+    )
+    rest = budget - sum(len(p.text) for p in pieces)
+    named = [path for path in finding.artifacts if path in run.files]
+    others = [path for path in run.files if path not in set(named) and path != run.manifest.report]
+    files: list[Piece] = []
+    unreadable: list[str] = []
+    for group in (_by_role(run, named), _by_role(run, others)):
+        texts = []
+        for path in group:
+            try:
+                if run.files[path].role in _TEXTLESS:
+                    raise UnsafeFile("a figure: judges of text do not see it")
+                texts.append((path, clean(readable_text(run, path))))
+            except UnsafeFile as error:
+                unreadable.append(f"{path}: {error}")
+        filled = _fill(texts, rest)
+        rest -= sum(len(p.text) for p in filled)
+        files += filled
+    pieces += files
+    shown = {p.label for p in files}
+    left_out = [f"{p.label}: {p.cut:,} characters cut" for p in pieces if p.cut]
+    left_out += [
+        f"{path}: not shown, no room"
+        for path in [*named, *others]
+        if path not in shown and not _listed(path, unreadable)
+    ]
+    left_out += unreadable
+    inventory = [f"{f.path} ({f.role}, {f.bytes:,} bytes)" for f in run.manifest.files]
+    if len(inventory) > MAX_INVENTORY:
+        inventory = [*inventory[:MAX_INVENTORY], f"and {len(inventory) - MAX_INVENTORY} more files"]
+    return EvidencePackage(
+        tuple(pieces),
+        tuple(clean(i, 300) for i in inventory),
+        tuple(clean(line, 300) for line in left_out[:MAX_INVENTORY]),
+    )
+
+
+def _listed(path: str, notes: Sequence[str]) -> bool:
+    return any(note.startswith(f"{path}: ") for note in notes)
+
+
+def _by_role(run: Run, paths: Sequence[str]) -> list[str]:
+    return sorted(paths, key=lambda p: (_ROLE_ORDER.index(run.files[p].role), p))
+
+
+def _fill(texts: Sequence[tuple[str, str]], room: int) -> list[Piece]:
+    """Share `room` among the texts: small ones whole, the rest an equal share; none smaller than `MIN_PIECE`."""
+    shares: dict[int, int] = {}
+    left, order = room, sorted(range(len(texts)), key=lambda i: (len(texts[i][1]), i))
+    for position, index in enumerate(order):
+        share = left // (len(order) - position)
+        shares[index] = min(len(texts[index][1]), share)
+        left -= shares[index]
+    pieces = []
+    for index, (label, text) in enumerate(texts):
+        if not text or (shares[index] < len(text) and shares[index] < MIN_PIECE):
+            continue
+        pieces.append(_cut(label, text, shares[index]))
+    return pieces
+
+
+def _cut(label: str, text: str, room: int) -> Piece:
+    """`text` within `room` characters: its first two thirds and its end, cut at line ends, the gap marked."""
+    if len(text) <= room:
+        return Piece(label, text)
+    head, tail = text[: room * 2 // 3], text[len(text) - room // 3 :]
+    head = head[: head.rfind("\n") + 1] or head
+    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail
+    gap = len(text) - len(head) - len(tail)
+    return Piece(label, f"{head}[... {gap:,} characters are left out here ...]\n{tail}", gap)

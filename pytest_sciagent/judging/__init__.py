@@ -1,0 +1,1 @@
+"""Judges: prompts, answers, providers, and how an answer becomes a verdict."""

@@ -1,0 +1,116 @@
+"""Messages: Anthropic's API."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..models import JudgeIdentity, JudgeUsage
+from .clients import (
+    Connection,
+    Parameters,
+    Prompt,
+    Reply,
+    SdkClient,
+    answered,
+    content_text,
+    count_or_none,
+    dict_or_empty,
+    failed,
+    read_parameters,
+    system_text,
+    text_or_none,
+)
+
+DEFAULT_MAX_TOKENS = 8192
+"""The API wants a limit. Thinking counts towards it, so it is far above what an answer takes."""
+
+
+class AnthropicParameters(Parameters):
+    """What may be set for a judge of kind `anthropic`; `temperature` and its like only old models accept."""
+
+    format: Literal["json_schema", "prompt"] = "json_schema"
+    top_k: int | None = None
+
+
+class AnthropicClient(SdkClient):
+    """A judge behind `POST /v1/messages`. Make it with `make_client`.
+
+    Raises:
+        SciagentError: an unknown or ill-typed parameter.
+    """
+
+    def __init__(self, identity: JudgeIdentity, connection: Connection) -> None:
+        import anthropic
+
+        super().__init__(identity, connection, anthropic)
+        self._parameters = read_parameters(identity, AnthropicParameters)
+        # The SDK adds /v1 by itself; people know the URL of a compatible server with it.
+        base_url = connection.base_url and connection.base_url.rstrip("/").removesuffix("/v1")
+        self._client = anthropic.AsyncAnthropic(
+            api_key=connection.api_key,
+            base_url=base_url,
+            timeout=self._timeout,
+            max_retries=connection.max_retries,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _send(self, prompt: Prompt) -> str:
+        raw = await self._client.messages.with_raw_response.create(**self._request(prompt))
+        text: str = raw.http_response.text
+        return text
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        given = self._parameters
+        shared = {"type": "text", "text": prompt.shared, "cache_control": {"type": "ephemeral"}}
+        last = {"type": "text", "text": prompt.last}
+        request: dict[str, Any] = {
+            "model": self.identity.model,
+            "max_tokens": given.max_output_tokens or DEFAULT_MAX_TOKENS,
+            # An empty block is refused by the API.
+            "messages": [{"role": "user", "content": [shared, last] if prompt.shared else [last]}],
+        }
+        if system := system_text(prompt, tell_schema=given.format == "prompt"):
+            request["system"] = system
+        output: dict[str, Any] = {}
+        if given.format == "json_schema":
+            output["format"] = {"type": "json_schema", "schema": prompt.schema}
+        if given.reasoning_effort is not None:
+            output["effort"] = given.reasoning_effort
+        if output:
+            request["output_config"] = output
+        # The SDK no longer knows sampling parameters; whoever sets one has a model that does.
+        extra = given.model_dump(include={"temperature", "top_p", "top_k"}, exclude_none=True) | given.extra_body
+        if extra:
+            request["extra_body"] = extra
+        return request
+
+    def _read(self, body: dict[str, Any]) -> Reply:
+        model, usage = text_or_none(body.get("model")), _usage(body)
+        end = body.get("stop_reason")
+        if not isinstance(body.get("content"), list):
+            return failed("provider_error", "the answer holds no content", model_returned=model, usage=usage)
+        if end in {"max_tokens", "model_context_window_exceeded"}:
+            return failed("truncated", f"cut short ({end})", model_returned=model, usage=usage)
+        if end == "refusal":
+            details = dict_or_empty(body.get("stop_details"))
+            words = [str(details[name]) for name in ("category", "explanation") if details.get(name)]
+            return failed("refused", ": ".join(words) or "the model refused", model_returned=model, usage=usage)
+        if end == "pause_turn":
+            return failed("truncated", "the model paused before its end", model_returned=model, usage=usage)
+        return answered(content_text(body["content"]), model, usage)
+
+
+def _usage(body: dict[str, Any]) -> JudgeUsage:
+    """Anthropic counts cached input beside `input_tokens`; here input is all of it."""
+    usage = dict_or_empty(body.get("usage"))
+    fresh = count_or_none(usage.get("input_tokens"))
+    written = count_or_none(usage.get("cache_creation_input_tokens"))
+    cached = count_or_none(usage.get("cache_read_input_tokens"))
+    return JudgeUsage(
+        input_tokens=None if fresh is None else fresh + (written or 0) + (cached or 0),
+        output_tokens=count_or_none(usage.get("output_tokens")),
+        cached_tokens=cached,
+    )

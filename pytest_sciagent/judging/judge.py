@@ -1,0 +1,85 @@
+"""A judge as items see it: a recorded answer where there is one, else a question, each answer recorded at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..evidence import QuoteIndex
+from ..ledger import Ledger
+from ..models import Finding, JudgeIdentity, JudgeUsage, LedgerEntry
+from ..text import one_line
+from .clients import Prompt, Reply
+from .requests import Request
+from .settle import answered, settle
+
+
+@dataclass(frozen=True)
+class AnswerContext:
+    """What an answer is checked against and recorded in: one run's ledger, quotes and findings."""
+
+    ledger: Ledger
+    quotes: QuoteIndex
+    findings: Sequence[Finding]
+    record: Callable[[LedgerEntry], None]
+
+
+class Judge:
+    """Base of every judge. A user's own judge sets `identity` and overrides `ask`.
+
+    identity: who answers; part of the key under which answers are recorded. None: no judge is known.
+    """
+
+    identity: JudgeIdentity | None = None
+
+    def ask(self, prompt: Prompt) -> str | dict[str, Any] | Reply | None:
+        """Answer one prompt with the JSON text or object that `prompt.schema` asks for. None: this judge does not."""
+        return None
+
+    def answer(self, request: Request, context: AnswerContext) -> LedgerEntry | None:
+        """The recorded answer to `request`, or a new one, checked and recorded; None where nobody answers.
+
+        An exception in `ask` becomes an entry of status `provider_error`: a failure of the judge is never a score.
+        """
+        if self.identity is None:
+            return None
+        known = context.ledger.get(request.key(self.identity))
+        if answered(known):
+            return known
+        try:
+            reply = _as_reply(self.ask(request.make_prompt()))
+        except Exception as error:
+            reply = _failed(f"{type(error).__name__}: {error}")
+        if reply is None:
+            return known
+        entry = settle(request, self.identity, reply, context.quotes, context.findings)
+        context.ledger.add(entry)
+        context.record(entry)
+        return entry
+
+
+class RecordedJudge(Judge):
+    """Answers from the ledger only; needs no network and no key."""
+
+    def __init__(self, identity: JudgeIdentity | None) -> None:
+        self.identity = identity
+
+
+def _as_reply(answer: str | dict[str, Any] | Reply | None) -> Reply | None:
+    if answer is None or isinstance(answer, Reply):
+        return answer
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    return Reply(text=text, status="assessed", detail="", model_returned=None, usage=JudgeUsage(), latency_s=0.0)
+
+
+def _failed(detail: str) -> Reply:
+    return Reply(
+        text=None,
+        status="provider_error",
+        detail=one_line(detail, 500),
+        model_returned=None,
+        usage=JudgeUsage(),
+        latency_s=0.0,
+    )

@@ -1,0 +1,50 @@
+"""A question for a judge, and the key under which its answer is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..digest import sha256_json
+from ..models import JudgeIdentity
+from .clients import Prompt
+from .prompts import template_digest
+
+Kind = Literal["criterion", "grouping", "target", "plan"]
+KEY_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question. The prompt is made only when somebody is asked; the key never needs it.
+
+    subject: digest of the words that are asked about: the criterion, the card, or the findings' texts.
+    evidence_digest: digest of all material the prompt shows, and of the facts given.
+    """
+
+    kind: Kind
+    criterion_id: str
+    finding: str | None
+    subject: str
+    evidence_digest: str
+    make_prompt: Callable[[], Prompt] = field(compare=False, repr=False)
+    draw: int = 1
+
+    @property
+    def template_digest(self) -> str:
+        return template_digest(self.kind)
+
+    def key(self, judge: JudgeIdentity) -> str:
+        """The ledger key: what was asked, of whom, by which words; never paths, times, addresses or retries."""
+        return sha256_json(
+            {
+                "version": KEY_VERSION,
+                "kind": self.kind,
+                "subject": self.subject,
+                "template": self.template_digest,
+                "judge": judge.as_json(),
+                "evidence": self.evidence_digest,
+                "draw": self.draw,
+            }
+        )

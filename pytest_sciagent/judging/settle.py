@@ -1,0 +1,139 @@
+"""From a judge's reply to a ledger entry, and from an entry to a verdict. Code decides the level, each time anew."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from ..evidence import QuoteIndex
+from ..models import GAPS, Anchors, Citation, Criterion, Finding, JudgeIdentity, LedgerEntry, Receipt, Status, Verdict
+from ..text import one_line
+from .answers import BadAnswer, CriterionAnswer, level_of, parse_answer, parse_object
+from .clients import Reply
+from .requests import Request
+from .run_answers import RUN_ANSWERS, check_run_answer
+
+MAX_REASON = 2000
+UNVERIFIED = "no cited passage above level 0 was found in the frozen files"
+
+
+def now() -> str:
+    """The time as entries carry it: ISO 8601, UTC, whole seconds."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def settle(
+    request: Request,
+    judge: JudgeIdentity,
+    reply: Reply,
+    quotes: QuoteIndex,
+    findings: Sequence[Finding],
+    *,
+    time: str | None = None,
+) -> LedgerEntry:
+    """The entry to record for `reply`: an answer with its checked citations, or the status of its failure."""
+    values: dict[str, Any] = {}
+    if reply.text is None:
+        values = {"status": reply.status, "reason": reply.detail}
+    else:
+        try:
+            values = _read(request, reply.text, quotes, findings)
+        except BadAnswer as error:
+            values = {"status": "invalid", "reason": one_line(f"{error.reason_code}: {error}", 500)}
+    return LedgerEntry(
+        key=request.key(judge),
+        kind=request.kind,
+        criterion_id=request.criterion_id,
+        finding=request.finding,
+        judge=judge,
+        model_returned=reply.model_returned,
+        template_digest=request.template_digest,
+        evidence_digest=request.evidence_digest,
+        draw=request.draw,
+        usage=reply.usage,
+        latency_s=reply.latency_s,
+        time=time or now(),
+        plugin_version=version("pytest-sciagent"),
+        **values,
+    )
+
+
+def _read(request: Request, text: str, quotes: QuoteIndex, findings: Sequence[Finding]) -> dict[str, Any]:
+    if request.kind == "criterion":
+        return _read_criterion(parse_answer(text), quotes)
+    answer = parse_object(text, RUN_ANSWERS[request.kind])
+    check_run_answer(answer, findings)
+    plain = answer.model_dump(mode="json")
+    return {
+        "status": "assessed",
+        "level": None,
+        "reason": one_line(plain.pop("rationale"), MAX_REASON),
+        "answer": plain,
+    }
+
+
+def _read_criterion(answer: CriterionAnswer, quotes: QuoteIndex) -> dict[str, Any]:
+    anchors = Anchors(zero=answer.zero, full=answer.full, half=answer.half)
+    level, _ = level_of(anchors)
+    citations = tuple(quotes.verify(Citation(file=c.file, quote=c.quote)) for c in answer.citations)
+    status, shown = _earned(level, citations)
+    return {
+        "status": status,
+        "level": shown,
+        "anchors": anchors,
+        "reason": one_line(answer.rationale, MAX_REASON),
+        "citations": citations,
+    }
+
+
+def _earned(level: float, citations: Sequence[Citation]) -> tuple[Status, float | None]:
+    """A level above 0 needs one verified citation; without it there is no level at all."""
+    if level > 0 and not any(c.verified for c in citations):
+        return "unverified", None
+    return "assessed", level
+
+
+def verdict_from_entry(
+    entry: LedgerEntry, criterion: Criterion, quotes: QuoteIndex, *, at_most: float = 1.0, facts: Receipt | None = None
+) -> Verdict:
+    """The verdict that `entry` carries. Its citations are looked up and its level derived again: a record edited by
+    hand earns nothing that the answer in it does not. `at_most` is the bound that code's facts set."""
+    base = {
+        "criterion_id": criterion.id,
+        "finding": entry.finding,
+        "judge": entry.judge,
+        "key": entry.key,
+        "receipt": facts,
+    }
+    if entry.anchors is None:
+        status: Status = entry.status if entry.status != "assessed" else "invalid"
+        why = status if entry.status != "assessed" else "no_anchors"
+        return Verdict(**base, status=status, reason=entry.reason or status, reason_code=why)
+    try:
+        level, code = level_of(entry.anchors)
+    except BadAnswer as error:
+        return Verdict(**base, status="invalid", reason=entry.reason, reason_code=error.reason_code)
+    citations = tuple(quotes.verify(c) for c in entry.citations)
+    status, earned = _earned(level, citations)
+    reason = entry.reason
+    if status == "unverified":
+        reason, code = one_line(f"{UNVERIFIED}: {reason}", MAX_REASON), "unverified"
+    elif earned is not None and earned > at_most:
+        earned, code = at_most, "bounded_by_facts"
+    return Verdict(
+        **base, status=status, level=earned, anchors=entry.anchors, reason=reason, reason_code=code, citations=citations
+    )
+
+
+def unrecorded(criterion: Criterion, finding: str | None, key: str | None, why: str) -> Verdict:
+    """The verdict where nobody has answered."""
+    return Verdict(
+        criterion_id=criterion.id, finding=finding, status="unrecorded", reason=why, reason_code="unrecorded", key=key
+    )
+
+
+def answered(entry: LedgerEntry | None) -> bool:
+    """Whether an entry settles its question, so that it need not be asked again."""
+    return entry is not None and (entry.status == "assessed" or entry.status in GAPS)

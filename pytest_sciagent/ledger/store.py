@@ -1,0 +1,125 @@
+"""The ledger: `verdicts/<system>/<task>.json`, one pretty, sorted file a run, and what the work files add."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..documents import load_json
+from ..errors import SciagentError
+from ..models import GAPS, JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
+
+LEDGER_FOLDER = "verdicts"
+
+
+def ledger_folder(run_path: Path, given: Path | None, rootdir: Path) -> Path:
+    """The ledger folder for the run at `run_path`: the one given, else `verdicts/` beside the runs, else in rootdir."""
+    if given is not None:
+        return given
+    for ancestor in list(run_path.parents)[:4]:
+        if (ancestor / LEDGER_FOLDER).is_dir():
+            return ancestor / LEDGER_FOLDER
+    return rootdir / LEDGER_FOLDER
+
+
+def record_path(folder: Path, manifest: RunManifest) -> Path:
+    """Where the record of a run lies in its ledger folder."""
+    repeat = "" if manifest.repeat == 1 else f".r{manifest.repeat}"
+    return folder / manifest.system.name / f"{manifest.task_id}{repeat}.json"
+
+
+class Ledger:
+    """The entries known for one run, by key. An answer with a level wins over one without; then the latest."""
+
+    def __init__(self, entries: Iterable[LedgerEntry] = ()) -> None:
+        self._entries: dict[str, LedgerEntry] = {}
+        for entry in entries:
+            self.add(entry)
+
+    @classmethod
+    def load(cls, folder: Path, manifest: RunManifest, work: Iterable[LedgerEntry] = ()) -> Ledger:
+        """What is recorded for a run, and the `work` entries on top.
+
+        Raises:
+            SciagentError: a record that can't be read, or that belongs to another run.
+        """
+        path = record_path(folder, manifest)
+        recorded: tuple[LedgerEntry, ...] = ()
+        if path.is_file():
+            record = load_json(path, LedgerFile)
+            if (record.system, record.task_id, record.repeat) != (
+                manifest.system.name,
+                manifest.task_id,
+                manifest.repeat,
+            ):
+                raise SciagentError(f"this record is of {record.system}/{record.task_id}, not of this run", path=path)
+            recorded = record.entries
+        return cls([*recorded, *work])
+
+    def add(self, entry: LedgerEntry) -> None:
+        """Take an entry in, unless a better one holds its key."""
+        known = self._entries.get(entry.key)
+        if known is None or _rank(entry) >= _rank(known):
+            self._entries[entry.key] = entry
+
+    def get(self, key: str) -> LedgerEntry | None:
+        return self._entries.get(key)
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """All entries in their published order."""
+        return tuple(sorted(self._entries.values(), key=_order))
+
+    def judges(self) -> dict[str, JudgeIdentity]:
+        """The judges that gave answers, by the canonical text of their identity."""
+        return {json.dumps(e.judge.as_json(), sort_keys=True): e.judge for e in self._entries.values()}
+
+
+def _rank(entry: LedgerEntry) -> tuple[bool, str]:
+    return entry.status == "assessed" or entry.status in GAPS, entry.time
+
+
+def _order(entry: LedgerEntry) -> tuple[str, str, str, str]:
+    return entry.kind, entry.finding or "", entry.criterion_id, entry.key
+
+
+def merge_entries(*sources: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+    """One sorted set of entries out of several; of two with one key the better answered, then the later is kept."""
+    return Ledger(entry for source in sources for entry in source).entries
+
+
+def write_record(folder: Path, manifest: RunManifest, entries: Iterable[LedgerEntry]) -> Path:
+    """Write the record of a run: pretty, sorted, atomically. Returns its path."""
+    record = LedgerFile(
+        system=manifest.system.name,
+        task_id=manifest.task_id,
+        repeat=manifest.repeat,
+        entries=tuple(sorted(entries, key=_order)),
+    )
+    path = record_path(folder, manifest)
+    write_atomically(path, json.dumps(record.as_json(), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    return path
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write `text` to `path` so that a reader sees the old file or the new one, never a part.
+
+    Raises:
+        SciagentError: the place can't be written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as handle:
+                handle.write(text)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise SciagentError(f"can't be written: {error.strerror}", path=path) from None

@@ -1,0 +1,60 @@
+"""The work ledger: append-only JSON lines, one file a writer, one `os.write` a line. A kill loses one line at most."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+
+from ..documents import parse_json
+from ..errors import SciagentError
+from ..models import LedgerEntry
+
+
+class WorkWriter:
+    """Appends entries to a file of its own below `folder`; nothing is buffered."""
+
+    def __init__(self, folder: Path, session: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{session}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def append(self, run_label: str, entry: LedgerEntry) -> None:
+        """Write one entry of the run `run_label` (system/task)."""
+        line = json.dumps({"run": run_label, "entry": entry.as_json()}, ensure_ascii=True, sort_keys=True)
+        os.write(self._descriptor, line.encode("ascii") + b"\n")
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def work_files(folder: Path, session: str) -> list[Path]:
+    """The work files that one session wrote, its workers included."""
+    return sorted(folder.glob(f"{session}-*.jsonl")) if folder.is_dir() else []
+
+
+def read_work(folder: Path) -> dict[str, list[LedgerEntry]]:
+    """All entries below `folder`, by run label. A torn last line is dropped.
+
+    Raises:
+        SciagentError: any other line that can't be read, with file and line.
+    """
+    found: dict[str, list[LedgerEntry]] = {}
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
+        data = path.read_bytes()
+        complete = data[: data.rfind(b"\n") + 1]
+        for number, line in enumerate(complete.decode("utf-8", "replace").splitlines(), start=1):
+            try:
+                wrapped = json.loads(line)
+                run, raw = wrapped["run"], json.dumps(wrapped["entry"])
+            except (ValueError, KeyError, TypeError):
+                raise SciagentError(
+                    "this ledger line can't be read; delete it to go on", path=path, line=number
+                ) from None
+            try:
+                entry = parse_json(raw, LedgerEntry, path)
+            except SciagentError as error:
+                raise SciagentError(error.message, path=path, line=number) from None
+            found.setdefault(run, []).append(entry)
+    return found

@@ -1,0 +1,59 @@
+"""The words of the house as types. No input or output happens here."""
+
+from __future__ import annotations
+
+from .base import Model
+from .finding import Finding, Mention, Section
+from .rubric import Criterion, Dimension, Levels, Rubric
+from .run import FileEntry, Inputs, Role, RunManifest, System, Usage
+from .task import Card, DataFile, Feasibility, Quantity, Reference, Source, TaskManifest, Tolerance, Variable
+from .verdict import (
+    GAPS,
+    LEVELS,
+    Anchors,
+    Citation,
+    JudgeIdentity,
+    JudgeUsage,
+    LedgerEntry,
+    LedgerFile,
+    Receipt,
+    Status,
+    Verdict,
+)
+
+__all__ = [
+    "GAPS",
+    "LEVELS",
+    "Anchors",
+    "Card",
+    "Citation",
+    "Criterion",
+    "DataFile",
+    "Dimension",
+    "Feasibility",
+    "FileEntry",
+    "Finding",
+    "Inputs",
+    "JudgeIdentity",
+    "JudgeUsage",
+    "LedgerEntry",
+    "LedgerFile",
+    "Levels",
+    "Mention",
+    "Model",
+    "Quantity",
+    "Receipt",
+    "Reference",
+    "Role",
+    "Rubric",
+    "RunManifest",
+    "Section",
+    "Source",
+    "Status",
+    "System",
+    "TaskManifest",
+    "Tolerance",
+    "Usage",
+    "Variable",
+    "Verdict",
+]

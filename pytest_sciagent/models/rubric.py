@@ -1,0 +1,147 @@
+"""A rubric on disk (schema sciagent-rubric/1): dimensions and criteria."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ..digest import sha256_json
+from .base import Model, Name, NonEmpty
+from .run import Role
+
+ProfileName = Literal["truthinsight", "truthinsight-v1", "weighted", "required", "checklist100"]
+
+
+class Dimension(Model):
+    """A group of criteria."""
+
+    id: Name
+    weight: float = Field(gt=0)
+    title: str | None = None
+
+
+class Levels(Model):
+    """The condition of each level, each complete by itself."""
+
+    full: NonEmpty = Field(alias="1")
+    half: NonEmpty = Field(alias="0.5")
+    zero: NonEmpty = Field(alias="0")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_as_text(cls, value: Any) -> Any:
+        """YAML reads the keys 1, 0.5 and 0 as numbers."""
+        if not isinstance(value, dict):
+            return value
+        return {f"{k:g}" if isinstance(k, int | float) and not isinstance(k, bool) else k: v for k, v in value.items()}
+
+
+class EvidenceHints(Model):
+    """What a judge of this criterion should be shown: roles of files, and words that find relevant ones."""
+
+    roles: tuple[Role, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+class Provenance(Model):
+    """Where an induced criterion comes from."""
+
+    kind: Literal["task-derived", "literature-supported", "curated"] = "curated"
+    sources: tuple[str, ...] = ()
+
+
+class Criterion(Model):
+    """One test of a finding (or of the whole run): its question and the condition of each level."""
+
+    id: Name
+    number: str | None = None
+    title: str | None = None
+    dimension: Name
+    weight: float
+    scope: Literal["finding", "run"] = "finding"
+    question: NonEmpty
+    boundary: str = ""
+    levels: Levels
+    check: Name | None = None
+    judge: bool = False
+    required: bool = True
+    evidence: EvidenceHints = EvidenceHints()
+    goals: tuple[str, ...] = ()
+    data_sources: tuple[str, ...] = ()
+    required_analysis: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    comparisons: tuple[str, ...] = ()
+    expected_artifacts: tuple[str, ...] = ()
+    satisfaction_condition: str | None = None
+    priority: Literal["high", "medium", "low"] | None = None
+    provenance: Provenance | None = None
+
+    @field_validator("weight")
+    @classmethod
+    def _weight_is_not_zero(cls, value: float) -> float:
+        if value == 0:
+            raise ValueError("weight must not be 0: leave the criterion out instead")
+        return value
+
+    @model_validator(mode="after")
+    def _somebody_decides(self) -> Criterion:
+        if self.check is None and not self.judge:
+            raise ValueError("nothing decides this criterion: give 'check: NAME' or 'judge: true'")
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the text a judge decides by: the criterion without its weight and bookkeeping."""
+        words = {"id", "question", "boundary", "levels", "required_analysis", "metrics", "comparisons"}
+        words |= {"data_sources", "expected_artifacts", "satisfaction_condition"}
+        return sha256_json(self.model_dump(mode="json", by_alias=True, include=words))
+
+
+class Rubric(Model):
+    """A set of criteria and how their levels add up."""
+
+    schema_: Literal["sciagent-rubric/1"] = Field(alias="schema")
+    id: Name
+    version: NonEmpty
+    title: str | None = None
+    kind: Literal["curated", "induced"]
+    task_id: Name | None = None
+    frozen_at: str | None = None
+    profile: ProfileName = "weighted"
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Rubric:
+        for what, ids in (
+            ("dimension", [d.id for d in self.dimensions]),
+            ("criterion", [c.id for c in self.criteria]),
+        ):
+            twice = [i for i, n in Counter(ids).items() if n > 1]
+            if twice:
+                raise ValueError(f"duplicate {what} id {twice[0]!r}")
+        known = {d.id for d in self.dimensions}
+        for criterion in self.criteria:
+            if criterion.dimension not in known:
+                raise ValueError(
+                    f"criterion {criterion.id!r} names dimension {criterion.dimension!r}, "
+                    f"which is not among {', '.join(sorted(known))}"
+                )
+            if criterion.weight < 0 and self.profile != "weighted":
+                raise ValueError(f"criterion {criterion.id!r}: a negative weight needs profile 'weighted'")
+        if self.kind == "induced" and self.task_id is None:
+            raise ValueError("an induced rubric names its task: give 'task_id'")
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the rubric's canonical JSON (RFC 8785)."""
+        return sha256_json(self.as_json())
+
+    @cached_property
+    def by_id(self) -> dict[str, Criterion]:
+        """Criteria by their id."""
+        return {c.id: c for c in self.criteria}

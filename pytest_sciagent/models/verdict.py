@@ -1,0 +1,145 @@
+"""Verdicts: a level with its evidence, or the plain statement why there is none."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from .base import Model, Name, Sha256
+
+LEVELS = (1.0, 0.5, 0.0)
+
+
+def _is_level(value: float) -> float:
+    if value not in LEVELS:
+        raise ValueError("a level is 1, 0.5 or 0")
+    return value
+
+
+Level = Annotated[float, AfterValidator(_is_level)]
+
+Status = Literal[
+    "assessed",
+    "not_assessed",
+    "unrecorded",
+    "refused",
+    "truncated",
+    "invalid",
+    "unverified",
+    "timeout",
+    "rate_limited",
+    "provider_error",
+    "budget",
+    "check_error",
+]
+"""`assessed` carries a level. `not_assessed` and `unrecorded` are gaps; every other status is an error."""
+
+GAPS: frozenset[str] = frozenset({"not_assessed", "unrecorded"})
+
+
+class Citation(Model):
+    """A passage of a frozen file. `verified`: code found the quote there; null before it looked."""
+
+    file: str
+    place: str | None = None
+    quote: str
+    verified: bool | None = None
+
+
+class Anchors(Model):
+    """Which of the three level conditions a judge found to hold."""
+
+    zero: bool
+    full: bool
+    half: bool
+
+
+class JudgeIdentity(Model):
+    """Who answers: kind (openai, anthropic, handoff, ...), the model asked for, and every parameter sent."""
+
+    kind: Name
+    model: str
+    parameters: dict[str, JsonValue] = {}
+
+    @property
+    def label(self) -> str:
+        """`kind:model`, as a user writes it."""
+        return f"{self.kind}:{self.model}"
+
+
+class JudgeUsage(Model):
+    """Tokens of one answer; null where the provider did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class Receipt(Model):
+    """The facts a check or a judge left behind."""
+
+    source: str
+    facts: dict[str, JsonValue] = {}
+
+
+class Verdict(Model):
+    """The outcome of one criterion for one finding (or for the run)."""
+
+    criterion_id: Name
+    finding: Name | None = None
+    status: Status
+    level: Level | None = None
+    reason: str
+    reason_code: str
+    citations: tuple[Citation, ...] = ()
+    anchors: Anchors | None = None
+    receipt: Receipt | None = None
+    judge: JudgeIdentity | None = None
+    key: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _level_if_assessed(self) -> Verdict:
+        if (self.status == "assessed") != (self.level is not None):
+            raise ValueError("a verdict has a level exactly when its status is 'assessed'")
+        return self
+
+    @property
+    def is_error(self) -> bool:
+        """Whether judging failed, as opposed to a level or a plain gap."""
+        return self.level is None and self.status not in GAPS
+
+
+class LedgerEntry(Model):
+    """One recorded answer (see architecture, "The ledger"). `kind` tells criteria from the prompts of a whole run."""
+
+    key: Sha256
+    kind: Literal["criterion", "grouping", "target", "plan"] = "criterion"
+    criterion_id: str
+    finding: str | None = None
+    status: Status
+    level: Level | None = None
+    anchors: Anchors | None = None
+    reason: str = ""
+    citations: tuple[Citation, ...] = ()
+    answer: dict[str, Any] | None = None
+    judge: JudgeIdentity
+    model_returned: str | None = None
+    template_digest: Sha256
+    evidence_digest: Sha256
+    draw: int = Field(1, ge=1)
+    usage: JudgeUsage = JudgeUsage()
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    time: str
+    plugin_version: str
+
+
+class LedgerFile(Model):
+    """`verdicts/<system>/<task>.json`: the recorded answers for one run, sorted by criterion, finding and key."""
+
+    schema_: Literal["sciagent-verdicts/1"] = Field("sciagent-verdicts/1", alias="schema")
+    system: Name
+    task_id: Name
+    repeat: int = Field(1, ge=1)
+    entries: tuple[LedgerEntry, ...] = ()

@@ -1,0 +1,1 @@
+"""From verdicts to what people and programs read: the board, the terminal section, the JSON file."""

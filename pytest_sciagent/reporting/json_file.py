@@ -1,0 +1,114 @@
+"""The results as JSON (schema sciagent-results/1): deterministic order, no NaN, written atomically."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..ledger.store import write_atomically
+from ..models import Verdict
+from ..scoring import Interval
+from .results import FindingResult, Results, RunResult
+from .wire import to_wire
+
+SCHEMA = "sciagent-results/1"
+
+
+def write_json(path: Path, results: Results) -> None:
+    """Write `results` to `path`.
+
+    Raises:
+        SciagentError: the place can't be written to.
+    """
+    text = json.dumps(results_as_json(results), indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, text + "\n")
+
+
+def results_as_json(results: Results) -> dict[str, Any]:
+    """`results` as plain data. Scores are points of 0..100 as {low, high}; dimension shares run from 0 to 1."""
+    return {
+        "schema": SCHEMA,
+        "plugin_version": version("pytest-sciagent"),
+        "complete": results.incomplete is None,
+        "incomplete_because": results.incomplete,
+        "judge": None if results.judge is None else results.judge.as_json(),
+        "rubrics": [
+            {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
+        ],
+        "gate": None
+        if results.decision is None
+        else {"outcome": results.decision.outcome, "sentence": results.decision.sentence},
+        "systems": [
+            {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
+            for s in results.systems
+        ],
+        "runs": [_run(run) for run in results.runs],
+    }
+
+
+def _run(run: RunResult) -> dict[str, Any]:
+    index = run.index
+    terms = run.terms
+    return {
+        "id": index.nodeid,
+        "system": index.system,
+        "task_id": index.task_id,
+        "repeat": index.repeat,
+        "state": index.state,
+        "problems": list(index.problems),
+        "notes": list(index.notes),
+        "score": None if run.total is None else _interval(run.total),
+        "assessed": _number(run.assessed),
+        "terms": None
+        if terms is None
+        else {
+            "s1": _interval(terms.s1),
+            "s2": _interval(terms.s2),
+            "yield": _interval(terms.yield_bonus),
+            "target": _interval(terms.target),
+            "penalty": _interval(terms.penalty),
+            "main_body": _interval(terms.main_body),
+        },
+        "groups": None if run.facts is None or run.facts.groups is None else [list(g) for g in run.facts.groups],
+        "targets": None if run.facts is None or run.facts.targets is None else dict(run.facts.targets),
+        "refuted": None if run.facts is None or run.facts.refuted is None else dict(run.facts.refuted),
+        "findings": [_finding(f) for f in run.findings],
+        "criteria": [_verdict(v) for v in run.verdicts],
+    }
+
+
+def _finding(finding: FindingResult) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "number": finding.number,
+        "title": to_wire(finding.title),
+        "score": _interval(finding.score.score),
+        "assessed": _number(finding.score.assessed),
+        "dimensions": _shares(finding.dimensions),
+        "criteria": [_verdict(v) for v in finding.verdicts],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    plain: dict[str, Any] = to_wire(verdict.as_json())
+    del plain["finding"]
+    if verdict.level is not None:
+        plain["level"] = _number(Fraction(str(verdict.level)))
+    return plain
+
+
+def _shares(dimensions: Any) -> dict[str, Any]:
+    return {name: _interval(interval) for name, interval in dimensions.items()}
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    return {"low": _number(interval.low), "high": _number(interval.high)}
+
+
+def _number(value: Fraction) -> int | float:
+    """`value` with at most six decimals; whole numbers without a point."""
+    rounded = round(value, 6)
+    return int(rounded) if rounded.denominator == 1 else float(rounded)

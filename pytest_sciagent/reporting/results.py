@@ -1,0 +1,151 @@
+"""The results of a session: verdicts per finding, scores per finding, run and system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ..scoring import FindingScore, Interval, RunFacts, RunScore, mean, score_finding, score_pairs, score_run
+
+if TYPE_CHECKING:
+    from ..collection.index import RunIndex
+    from ..evaluation import Case
+    from ..gates import Decision
+    from ..judging.judge import Judge
+    from ..models import Criterion, JudgeIdentity, Rubric, Verdict
+
+VerdictKey = tuple[str, str | None]
+"""Criterion id and finding id (None for a criterion of the run)."""
+
+
+@dataclass(frozen=True)
+class FindingResult:
+    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension."""
+
+    id: str
+    number: int
+    title: str
+    verdicts: tuple[Verdict, ...]
+    score: FindingScore
+    dimensions: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run. `terms` is there for the profile `truthinsight` only; `total` always, in points of 0..100."""
+
+    index: RunIndex
+    findings: tuple[FindingResult, ...]
+    verdicts: tuple[Verdict, ...]
+    facts: RunFacts | None
+    terms: RunScore | None
+    total: Interval | None
+    assessed: Fraction
+
+    @property
+    def dimensions(self) -> dict[str, Interval]:
+        """Share of points in each dimension, mean over the findings."""
+        names = list(dict.fromkeys(name for f in self.findings for name in f.dimensions))
+        return {name: mean([f.dimensions[name] for f in self.findings if name in f.dimensions]) for name in names}
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """One system: the mean over its tasks (repeats of a task averaged first)."""
+
+    name: str
+    score: Interval
+    tasks: int
+    dimensions: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that one session found out."""
+
+    runs: tuple[RunResult, ...]
+    systems: tuple[SystemResult, ...]
+    rubrics: tuple[Rubric, ...]
+    judge: JudgeIdentity | None
+    incomplete: str | None
+    decision: Decision | None = None
+
+
+def run_result(
+    index: RunIndex,
+    case: Case | None,
+    verdicts: Mapping[VerdictKey, Verdict],
+    rubrics: Sequence[Rubric],
+    judge: Judge,
+) -> RunResult:
+    """Add one run up. A run that was not delivered counts as 0; a broken one has no score."""
+    if case is None:
+        total = Interval.point(0) if index.state == "undelivered" else None
+        return RunResult(index, (), (), None, None, total, Fraction(1 if total else 0))
+    rubric = rubrics[0]
+    order = {c.id: n for n, c in enumerate(c for r in rubrics for c in r.criteria)}
+
+    def of(finding: str | None) -> tuple[Verdict, ...]:
+        mine = [v for (_, f), v in verdicts.items() if f == finding]
+        return tuple(sorted(mine, key=lambda v: (order.get(v.criterion_id, len(order)), v.criterion_id)))
+
+    findings = []
+    for finding in case.report.findings:
+        levels = {v.criterion_id: v.level for v in of(finding.id)}
+        criteria = [c for c in rubric.criteria if c.scope == "finding"]
+        findings.append(
+            FindingResult(
+                finding.id,
+                finding.number,
+                finding.title,
+                of(finding.id),
+                score_finding(criteria, levels),
+                _dimensions(criteria, levels),
+            )
+        )
+    facts = case.run_facts(judge)
+    terms, total = _total(rubric, findings, verdicts, facts)
+    assessed = sum((f.score.assessed for f in findings), start=Fraction(0)) / len(findings)
+    return RunResult(index, tuple(findings), of(None), facts, terms, total, assessed)
+
+
+def _total(
+    rubric: Rubric, findings: Sequence[FindingResult], verdicts: Mapping[VerdictKey, Verdict], facts: RunFacts
+) -> tuple[RunScore | None, Interval]:
+    if rubric.profile == "truthinsight":
+        terms = score_run({f.id: f.score.score for f in findings}, facts)
+        return terms, terms.total
+    pairs: list[tuple[Criterion, float | None]] = []
+    for criterion in rubric.criteria:
+        for finding in [None] if criterion.scope == "run" else [f.id for f in findings]:
+            verdict = verdicts.get((criterion.id, finding))
+            pairs.append((criterion, verdict.level if verdict else None))
+    return None, score_pairs(pairs)
+
+
+def _dimensions(criteria: Sequence[Criterion], levels: Mapping[str, float | None]) -> dict[str, Interval]:
+    shares = {}
+    for name in dict.fromkeys(c.dimension for c in criteria):
+        inside = [c for c in criteria if c.dimension == name and c.weight > 0]
+        total = sum((Fraction(str(c.weight)) for c in inside), start=Fraction(0))
+        if total:
+            shares[name] = score_finding(inside, levels).score.scaled(1 / total)
+    return shares
+
+
+def system_results(runs: Iterable[RunResult]) -> tuple[SystemResult, ...]:
+    """The systems, by name. Runs without a score (broken ones) are left out here and told as errors elsewhere."""
+    by_system: dict[str, dict[str, list[RunResult]]] = {}
+    for run in runs:
+        if run.total is not None:
+            by_system.setdefault(run.index.system, {}).setdefault(run.index.task_id, []).append(run)
+    found = []
+    for name, tasks in sorted(by_system.items()):
+        scores = [mean([r.total for r in repeats if r.total is not None]) for repeats in tasks.values()]
+        delivered = [r.dimensions for repeats in tasks.values() for r in repeats if r.findings]
+        names = list(dict.fromkeys(d for dimensions in delivered for d in dimensions))
+        shares = {d: mean([dimensions[d] for dimensions in delivered if d in dimensions]) for d in names}
+        found.append(SystemResult(name, mean(scores), len(tasks), shares))
+    return tuple(found)

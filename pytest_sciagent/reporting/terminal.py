@@ -1,0 +1,144 @@
+"""The terminal section: a line a run, a bar a dimension, the costliest failures, the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ..scoring.interval import format_fraction
+from ..text import clean, one_line
+
+if TYPE_CHECKING:
+    import pytest
+
+    from .results import Results, RunResult
+
+BAR = 20
+WORST = 5
+
+
+def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity: int) -> None:
+    """Write the section. With `-q` the scores of systems and the gate only; with `-v` the findings too."""
+    reporter.section("sciagent")
+    if verbosity >= 0:
+        for line in _head(results):
+            reporter.write_line(line)
+        for system in results.systems:
+            reporter.write_line("")
+            reporter.write_line(system.name, bold=True)
+            for line in _runs([r for r in results.runs if r.index.system == system.name], verbosity):
+                reporter.write_line(line)
+        for line in _dimensions(results):
+            reporter.write_line(line)
+        for line in _worst(results):
+            reporter.write_line(line)
+        for line in _notes(results):
+            reporter.write_line(line)
+        reporter.write_line("")
+    for system in results.systems:
+        tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"
+        reporter.write_line(f"{system.name}: {system.score.show()} ({tasks})", bold=True)
+    if results.decision is not None:
+        colour = {"met": "green", "not met": "red", "inconclusive": "yellow"}[results.decision.outcome]
+        reporter.write_line(
+            f"gate {results.decision.outcome}: {results.decision.sentence}", **{colour: True}, bold=True
+        )
+
+
+def _head(results: Results) -> Iterator[str]:
+    rubrics = ", ".join(f"{r.id} {r.version} ({r.profile})" for r in results.rubrics)
+    judge = "none known" if results.judge is None else results.judge.label
+    findings = sum(len(r.findings) for r in results.runs)
+    yield f"{_count(len(results.runs), 'run')}, {_count(findings, 'finding')}; rubric {rubrics}; judge {judge}"
+    yield "scores are points of 0..100; low..high where something is not assessed or in error"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _runs(runs: list[RunResult], verbosity: int) -> Iterator[str]:
+    width = max([len(_task(r)) for r in runs] + [4])
+    columns = ("score", "S1", "S2", "yield", "target", "penalty", "assessed")
+    rows = [[_task(r), *_cells(r)] for r in runs]
+    widths = [max(len(c), *(len(row[n]) for row in rows)) for n, c in enumerate(columns, start=1)]
+    yield "  " + "  ".join([f"{'task':<{width}}", *(f"{c:>{w}}" for c, w in zip(columns, widths, strict=True))])
+    for run, row in zip(runs, rows, strict=True):
+        yield "  " + "  ".join([f"{row[0]:<{width}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths, strict=True))])
+        if verbosity > 0:
+            for finding in run.findings:
+                yield f"    {finding.score.score.show():>12}  {finding.id}: {one_line(finding.title, 90)}"
+
+
+def _task(run: RunResult) -> str:
+    return run.index.task_id + ("" if run.index.repeat == 1 else f".r{run.index.repeat}")
+
+
+def _cells(run: RunResult) -> list[str]:
+    if run.total is None:
+        return [run.index.state, *["-"] * 6]
+    if run.terms is None:
+        terms = ["-"] * 5
+    else:
+        t = run.terms
+        terms = [i.show() for i in (t.s1, t.s2, t.yield_bonus, t.target, t.penalty)]
+    assessed = f"{format_fraction(run.assessed * 100, 0)} %" if run.findings else run.index.state
+    return [run.total.show(), *terms, assessed]
+
+
+def _dimensions(results: Results) -> Iterator[str]:
+    names = list(dict.fromkeys(d for s in results.systems for d in s.dimensions))
+    if not names:
+        return
+    yield ""
+    yield "share of points by dimension, mean over findings (= earned, . open)"
+    width = max(len(n) for n in names)
+    owner = max(len(s.name) for s in results.systems)
+    for name in names:
+        for position, system in enumerate(s for s in results.systems if name in s.dimensions):
+            share = system.dimensions[name]
+            low, high = int(share.low * BAR), int(share.high * BAR)
+            bar = "=" * low + "." * (high - low) + " " * (BAR - high)
+            shown = share.scaled(Fraction(100)).show(0)
+            yield f"  {name if position == 0 else '':<{width}}  {system.name:<{owner}}  [{bar}] {shown} %"
+
+
+def _worst(results: Results) -> Iterator[str]:
+    weights = {c.id: Fraction(str(c.weight)) for r in results.rubrics for c in r.criteria}
+    lost = [
+        (weights[v.criterion_id], run.index.label, finding.id, v)
+        for run in results.runs
+        for finding in run.findings
+        for v in finding.verdicts
+        if v.level == 0 and v.criterion_id in weights
+    ]
+    if not lost:
+        return
+    lost.sort(key=lambda entry: (-entry[0], entry[1], entry[2], entry[3].criterion_id))
+    yield ""
+    yield f"costliest failing criteria ({min(WORST, len(lost))} of {len(lost)})"
+    for weight, label, finding_id, verdict in lost[:WORST]:
+        reason = one_line(verdict.reason, 140)
+        yield f"  -{format_fraction(weight, 0)}  {label} {finding_id} {verdict.criterion_id}: {reason}"
+
+
+def _notes(results: Results) -> Iterator[str]:
+    notes = [f"  {r.index.label}: {note}" for r in results.runs for note in (*r.index.problems, *r.index.notes)]
+    open_counts: dict[str, int] = {}
+    for run in results.runs:
+        for verdict in [*run.verdicts, *(v for f in run.findings for v in f.verdicts)]:
+            if verdict.level is None:
+                reason = verdict.reason if verdict.status in {"not_assessed", "unrecorded"} else verdict.status
+                key = f"{verdict.criterion_id}: {one_line(reason, 120)}"
+                open_counts[key] = open_counts.get(key, 0) + 1
+    if notes or open_counts or results.incomplete:
+        yield ""
+        yield "not assessed, and notes"
+    if results.incomplete:
+        yield f"  the session is incomplete: {results.incomplete}"
+    for key, count in sorted(open_counts.items(), key=lambda kv: (-kv[1], kv[0]))[:12]:
+        yield f"  {count} x {clean(key)}"
+    if len(open_counts) > 12:
+        yield f"  and {len(open_counts) - 12} more reasons (see --sciagent-json)"
+    yield from notes

@@ -1,0 +1,51 @@
+"""Rubrics on disk, by name or path."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from ..documents import load_yaml, shipped_folder
+from ..errors import SciagentError
+from ..models import Rubric
+
+DEFAULT_RUBRIC = "truthinsight"
+TRUTHINSIGHT_TOTAL = 100
+
+
+def load_rubric(name: str, rootdir: Path, base: Path) -> Rubric:
+    """The rubric called `name`, or in the file `name` (relative to `base`).
+
+    A name is looked up in `rubrics/` and `rubrics/induced/` under the rootdir, then among the shipped ones.
+
+    Raises:
+        SciagentError: unknown name, unreadable or invalid file, or weights its profile can't add up.
+    """
+    path = _find(name, rootdir, base)
+    rubric = load_yaml(path, Rubric)
+    if rubric.profile.startswith("truthinsight"):
+        total = sum(c.weight for c in rubric.criteria)
+        if total != TRUTHINSIGHT_TOTAL:
+            raise SciagentError(
+                f"profile {rubric.profile!r} needs weights that add up to {TRUTHINSIGHT_TOTAL}, these give {total:g}; "
+                "use 'profile: weighted'",
+                path=path,
+            )
+    return rubric
+
+
+def _find(name: str, rootdir: Path, base: Path) -> Path:
+    if name.endswith((".yaml", ".yml")) or "/" in name:
+        path = base / name
+        if not path.is_file():
+            raise SciagentError("no such rubric file", path=path)
+        return path
+    folders = [rootdir / "rubrics", rootdir / "rubrics" / "induced", shipped_folder("rubrics")]
+    for folder in folders:
+        path = folder / f"{name}.yaml"
+        if path.is_file():
+            return path
+    known = sorted({p.stem for folder in folders for p in folder.glob("*.yaml")})
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known rubrics: {', '.join(known) or 'none'}"
+    raise SciagentError(f"no rubric named {name!r}; {hint}")

@@ -1,0 +1,29 @@
+"""JSON Schemas of every file that the program reads or writes, made from the models."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+
+from .models import LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
+from .models.task import Provenance
+
+_MODELS: dict[str, type[BaseModel]] = {
+    "run": RunManifest,
+    "task": TaskManifest,
+    "reference": Reference,
+    "source": Source,
+    "provenance": Provenance,
+    "rubric": Rubric,
+    "verdicts": LedgerFile,
+}
+
+
+def schemas() -> dict[str, str]:
+    """File name and text of each schema."""
+    found = {}
+    for name, model in _MODELS.items():
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(by_alias=True)}
+        found[f"sciagent-{name}-1.schema.json"] = json.dumps(schema, indent=2, sort_keys=True) + "\n"
+    return found

@@ -1,0 +1,46 @@
+"""The score of one finding: weighted levels, in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..models import Criterion
+from .interval import Interval
+
+Levels = Mapping[str, float | None]
+"""Levels of one finding by criterion id; None (or no entry) where it is not assessed or in error."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingScore:
+    """Score of a finding and the share of the criteria's weight that has a level (0..1)."""
+
+    score: Interval
+    assessed: Fraction
+
+
+def exact(number: float) -> Fraction:
+    """A weight or level as written in decimals: 0.1 is one tenth, not its nearest binary fraction."""
+    return Fraction(str(number))
+
+
+def score_finding(criteria: Iterable[Criterion], levels: Levels) -> FindingScore:
+    """Sum of weight times level over `criteria`; an unknown level counts as 0 at one end and 1 at the other.
+
+    A negative weight (profile `weighted`) widens the interval the other way round.
+    """
+    low = high = known = total = Fraction(0)
+    for criterion in criteria:
+        weight = exact(criterion.weight)
+        total += abs(weight)
+        level = levels.get(criterion.id)
+        if level is None:
+            low += min(weight, Fraction(0))
+            high += max(weight, Fraction(0))
+        else:
+            low += weight * exact(level)
+            high += weight * exact(level)
+            known += abs(weight)
+    return FindingScore(Interval(low, high), known / total if total else Fraction(1))

@@ -1,0 +1,76 @@
+"""A task on disk: the visible half, and the hidden half where it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from ..documents import load_yaml, read_text, shipped_folder
+from ..models import Card, Reference, Source, TaskManifest
+
+
+class Task:
+    """One task. The hidden half is read only where it is asked for; judges of criteria never see it."""
+
+    def __init__(self, path: Path, manifest: TaskManifest) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    @classmethod
+    def load(cls, path: Path) -> Task:
+        """The task in the folder `path`.
+
+        Raises:
+            SciagentError: no `task.yaml`, or an invalid one.
+        """
+        return cls(path, load_yaml(path / "task.yaml", TaskManifest))
+
+    @property
+    def id(self) -> str:
+        return self.manifest.id
+
+    @property
+    def data_dir(self) -> Path:
+        """The visible data."""
+        return self.path / "data"
+
+    @cached_property
+    def objective(self) -> str:
+        """The neutral goal the agent was given."""
+        return read_text(self.path / "objective.md")
+
+    @cached_property
+    def data_guide(self) -> str:
+        """What the agent was told about the data."""
+        return read_text(self.path / "DATA_GUIDE.md")
+
+    @cached_property
+    def cards(self) -> tuple[Card, ...]:
+        """The hidden reference findings; none where the task has no reference."""
+        path = self.path / "hidden" / "reference.yaml"
+        return load_yaml(path, Reference).cards if path.is_file() else ()
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The hidden study behind the data, where recorded."""
+        path = self.path / "hidden" / "source.yaml"
+        return load_yaml(path, Source) if path.is_file() else None
+
+
+def task_folders(given: Sequence[Path], rootdir: Path) -> list[Path]:
+    """Where tasks are looked up, in order: the folders given, `tasks/` under the rootdir, the shipped ones."""
+    return list(dict.fromkeys([*given, rootdir / "tasks", shipped_folder("tasks")]))
+
+
+def find_task(task_id: str, folders: Sequence[Path]) -> Task | None:
+    """The first task named `task_id` in `folders`, or None.
+
+    Raises:
+        SciagentError: it is there but can't be read, or its id is another than its folder's name.
+    """
+    for folder in folders:
+        path = folder / task_id
+        if (path / "task.yaml").is_file():
+            return Task.load(path)
+    return None

@@ -259,6 +259,7 @@ def ledger_export(
     Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it.
     """
     from .judging.handoff import export_lines, handoff_identity, open_requests
+    from .judging.judge import RecordedJudge
     from .ledger.store import write_atomically
 
     judge = handoff_identity(name, layout)
@@ -266,7 +267,7 @@ def ledger_export(
     lines: list[str] = []
     questions = 0
     for case in _cases(runs, _sources(tasks, folder)):
-        requests = open_requests(case.requests(chosen), judge, case.answers)
+        requests = open_requests(case.requests(chosen, RecordedJudge(judge)), judge, case.answers)
         questions += len(requests)
         lines += export_lines(requests, judge)
     write_atomically(output, "".join(f"{line}\n" for line in lines))
@@ -292,6 +293,7 @@ def ledger_import(
     told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used.
     """
     from .judging.handoff import handoff_identity, read_answers, settle_answers
+    from .judging.judge import RecordedJudge
     from .ledger import merge_entries, write_record
 
     judge = handoff_identity(name, layout)
@@ -301,7 +303,7 @@ def ledger_import(
     taken: set[str] = set()
     counts: dict[str, int] = {}
     for case in _cases(runs, sources):
-        entries, keys = settle_answers(given, list(case.requests(chosen)), judge, case.answers)
+        entries, keys = settle_answers(given, list(case.requests(chosen, RecordedJudge(judge))), judge, case.answers)
         taken |= keys
         for entry in entries:
             counts[entry.status] = counts.get(entry.status, 0) + 1

@@ -7,6 +7,7 @@ import json
 from pydantic import BaseModel
 
 from .models import LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
+from .models.prior_art import PriorArt
 from .models.task import Provenance
 
 _MODELS: dict[str, type[BaseModel]] = {
@@ -15,6 +16,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "reference": Reference,
     "source": Source,
     "provenance": Provenance,
+    "prior-art": PriorArt,
     "rubric": Rubric,
     "verdicts": LedgerFile,
 }

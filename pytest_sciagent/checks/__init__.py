@@ -5,16 +5,17 @@ from __future__ import annotations
 import difflib
 
 from ..errors import SciagentError
-from .base import Check, CheckContext, CheckResult, decided, not_assessed
+from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
 
-__all__ = ["Check", "CheckContext", "CheckResult", "builtin_checks", "decided", "find_check", "not_assessed"]
+__all__ = ["Check", "CheckContext", "CheckResult", "builtin_checks", "decided", "find_check", "not_assessed", "waiting"]
 
 
 def builtin_checks() -> dict[str, Check]:
     """The shipped checks, by the name that a criterion's `check` gives."""
-    from . import future, identity, separation, stability
+    from . import future, identity, novelty, recalculation, separation, stability, traceability
 
-    return {**identity.CHECKS, **stability.CHECKS, **separation.CHECKS, **future.CHECKS}
+    modules = (identity, traceability, recalculation, stability, separation, novelty, future)
+    return {name: check for module in modules for name, check in module.CHECKS.items()}
 
 
 def find_check(name: str) -> Check:

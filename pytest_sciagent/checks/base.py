@@ -11,31 +11,40 @@ from pydantic import JsonValue
 from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport
 from ..models import Citation, Finding
+from ..models.novelty import NoveltyAnswer
 from ..runs import Run
 from ..tasks import Task
+from .recompute import Recomputation
 
 
 @dataclass(frozen=True)
 class CheckContext:
-    """A finding (None for a criterion of the whole run) of a frozen run, with everything code may look at."""
+    """A finding (None for a criterion of the whole run) of a frozen run, with everything code may look at.
+
+    recomputation: what the task's data say about the finding's numbers; None where the task is not known.
+    novelty: the recorded comparison of the finding with earlier publications; None where there is none.
+    """
 
     run: Run
     task: Task | None
     report: ParsedReport
     finding: Finding | None
     artifacts: Artifacts
+    recomputation: Recomputation | None = None
+    novelty: NoveltyAnswer | None = None
 
 
 @dataclass(frozen=True)
 class CheckResult:
     """A check's answer.
 
-    outcome: `decided` (the level is final), `not_assessed` (it can't be told, and `reason` says why) or `facts` (a
-    judge decides within them; its level is cut at `at_most`).
+    outcome: `decided` (the level is final); `not_assessed` (it can't be told, and `reason` says why); `waiting` (as
+    long as an answer about the run is not recorded); `facts` (a judge decides within them; its level is cut at
+    `at_most`).
     citations: where the facts stand; a decided level above 0 needs one that code finds in the frozen files.
     """
 
-    outcome: Literal["decided", "not_assessed", "facts"]
+    outcome: Literal["decided", "not_assessed", "waiting", "facts"]
     reason: str
     reason_code: str
     level: float | None = None
@@ -52,6 +61,11 @@ def decided(
 ) -> CheckResult:
     """A final level."""
     return CheckResult("decided", reason, reason_code, level, facts, citations)
+
+
+def waiting(reason: str) -> CheckResult:
+    """No level yet: an answer that the facts need is not recorded."""
+    return CheckResult("waiting", reason, "unrecorded")
 
 
 def not_assessed(reason: str, reason_code: str, facts: Mapping[str, JsonValue] | None = None) -> CheckResult:

@@ -9,7 +9,7 @@ import ast
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -17,6 +17,7 @@ from typing import Literal, TypeVar
 
 from ..models import Citation
 from ..text import clean
+from .columns import vocabulary
 
 N = TypeVar("N", bound=ast.AST)
 Use = Literal["read", "other"]
@@ -24,9 +25,10 @@ Use = Literal["read", "other"]
 MAX_SOURCE_CHARS = 1_000_000
 MAX_QUOTE = 200
 _MIN_QUOTE = 12
-_READERS = frozenset(
+_MIN_SOLID = 5
+_READERS = vocabulary(
     "read_csv read_table read_json read_excel read_parquet read_text read_bytes loadtxt genfromtxt load loads exists"
-    " is_file isfile getsize stat scan_csv read_feather read_hdf unlink remove".split()
+    " is_file isfile getsize stat scan_csv read_feather read_hdf unlink remove"
 )
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*\(")
@@ -56,14 +58,46 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string in the code: a pattern its value must match (formatted parts are wild), and whether it is only read."""
+    """A string in the code. Formatted parts of it are None; `use` is `read` where the file it may name is only read."""
 
-    pattern: re.Pattern[str]
-    solid: int
-    value: str | None
+    parts: tuple[str | None, ...]
     use: Use
     line: int
     column: int
+    _pattern: re.Pattern[str] | None = None
+    _file: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, parts: Sequence[str | None], use: Use, line: int, column: int) -> Text:
+        if len(parts) == 1 and parts[0] is not None:
+            return cls(tuple(parts), use, line, column)
+        written = "".join("\0" if part is None else part for part in parts)
+        base = written.rpartition("/")[2]
+        has_name = len(base.replace("\0", "").rpartition(".")[0]) > 1
+        return cls(tuple(parts), use, line, column, _wild(written), _wild(base) if has_name else None)
+
+    @property
+    def value(self) -> str | None:
+        """The whole string; None where a part of it is formatted in."""
+        return self.parts[0] if len(self.parts) == 1 else None
+
+    def gives(self, label: str) -> bool:
+        """Whether this string is `label`, may become it, or is a longer part of it."""
+        if self._pattern is not None:
+            solid = sum(len(part) for part in self.parts if part is not None)
+            return solid >= min(3, len(label)) and self._pattern.fullmatch(label) is not None
+        value = (self.value or "").strip()
+        return value == label or (len(value) >= _MIN_SOLID and value in label)
+
+    def names_file(self, name: str) -> bool:
+        """Whether the last component of this string is, or may become, the file name `name`."""
+        if self.value is not None:
+            return self.value.rpartition("/")[2] == name
+        return self._file is not None and self._file.fullmatch(name) is not None
+
+
+def _wild(written: str) -> re.Pattern[str]:
+    return re.compile(".{0,80}".join(map(re.escape, written.split("\0"))))
 
 
 class Source:
@@ -167,26 +201,23 @@ class Source:
     def strings(self) -> list[Text]:
         """All strings but docstrings and other bare ones."""
         if not self.is_python:
-            return [
-                Text(re.compile(re.escape(value)), len(value), value, "other", line, 0)
-                for value, line in self._light[1]
-                if value
-            ]
-        found = []
+            return [Text.of([value], "other", line, 0) for value, line in self._light[1] if value]
+        return [*self._plain_strings(), *self._formatted_strings()]
+
+    def _plain_strings(self) -> Iterator[Text]:
         for node in self.all(ast.Constant):
-            if isinstance(node.value, str) and node.value and not isinstance(self.parent(node), ast.Expr | ast.JoinedStr):
-                found.append(self._string(node, [node.value]))
-        for joined in self.all(ast.JoinedStr):
-            if not isinstance(self.parent(joined), ast.Expr):
-                parts = [v.value if isinstance(v, ast.Constant) else None for v in joined.values]
-                found.append(self._string(joined, [p if isinstance(p, str) else None for p in parts]))
-        return found
+            around = self.parent(node)
+            if isinstance(node.value, str) and node.value and not isinstance(around, ast.Expr | ast.JoinedStr):
+                yield self._string(node, [node.value])
+
+    def _formatted_strings(self) -> Iterator[Text]:
+        for node in self.all(ast.JoinedStr):
+            if not isinstance(self.parent(node), ast.Expr):
+                values = [part.value if isinstance(part, ast.Constant) else None for part in node.values]
+                yield self._string(node, [value if isinstance(value, str) else None for value in values])
 
     def _string(self, node: ast.expr, parts: list[str | None]) -> Text:
-        pattern = "".join(".{1,80}" if part is None else re.escape(part) for part in parts)
-        solid = sum(len(part) for part in parts if part is not None)
-        value = parts[0] if len(parts) == 1 else None
-        return Text(re.compile(pattern), solid, value, self._use(node), node.lineno, node.col_offset)
+        return Text.of(parts, self._use(node), node.lineno, node.col_offset)
 
     def _use(self, node: ast.AST) -> Use:
         """`read` where the nearest call around a string only reads the file that the string may name."""
@@ -196,9 +227,9 @@ class Source:
                 if last in ("Path", "join", "PurePath", "format", "str"):
                     continue
                 if last == "open":
-                    modes = [a.value for a in (*around.args[1:2], *(k.value for k in around.keywords if k.arg == "mode"))
-                             if isinstance(a, ast.Constant)]  # fmt: skip
-                    return "other" if any(c in str(mode) for mode in modes for c in "wax+") else "read"
+                    given = [*around.args[1:2], *(k.value for k in around.keywords if k.arg == "mode")]
+                    modes = "".join(str(mode.value) for mode in given if isinstance(mode, ast.Constant))
+                    return "read" if set(modes).isdisjoint("wax+") else "other"
                 return "read" if last in _READERS else "other"
             if isinstance(around, ast.stmt):
                 return "other"

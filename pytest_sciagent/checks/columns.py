@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 Uncertainty = Literal["interval", "se", "sd", "variance"]
@@ -23,17 +24,18 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(_CAMEL.sub(" ", name[:300]).lower()))
 
 
-def _set(text: str) -> frozenset[str]:
+def vocabulary(text: str) -> frozenset[str]:
+    """The words of `text`, as a set to compare names with."""
     return frozenset(text.split())
 
 
 # ---- uncertainty
 
 _KINDS: dict[str, Uncertainty] = {
-    **dict.fromkeys(_set("se sem stderr stderror bse"), "se"),
-    **dict.fromkeys(_set("sd std stdev stddev sigma mad iqr"), "sd"),
-    **dict.fromkeys(_set("variance var"), "variance"),
-    **dict.fromkeys(_set("ci cri uncertainty unc moe yerr xerr errorbar credint confint"), "interval"),
+    **dict.fromkeys(vocabulary("se sem stderr stderror bse"), "se"),
+    **dict.fromkeys(vocabulary("sd std stdev stddev sigma mad iqr"), "sd"),
+    **dict.fromkeys(vocabulary("variance var"), "variance"),
+    **dict.fromkeys(vocabulary("ci cri uncertainty unc moe yerr xerr errorbar credint confint"), "interval"),
 }
 _PHRASES: dict[tuple[str, str], Uncertainty] = {
     ("std", "err"): "se",
@@ -49,14 +51,18 @@ _PHRASES: dict[tuple[str, str], Uncertainty] = {
     ("conf", "int"): "interval",
 }
 # Words that make a spread something else: a share of variance, a threshold in sigmas, a test, a count.
-_NO_UNCERTAINTY = _set(
+_NO_UNCERTAINTY = vocabulary(
     "explained share fraction proportion component components inflation clip clipping threshold cutoff ratio"
     " permutations level count coverage test column columns needed id name"
 )
+# Ranges and spreads of what chance alone gives say nothing about the quantity.
+_NULLS = vocabulary("null perm permuted permutation sur surr surrogate surrogates shuffled sim simulated control")
 _HIGH = {"lo": "hi", "low": "high", "lower": "upper", "lwr": "upr", "lb": "ub", "lcl": "ucl", "ll": "ul", "cil": "ciu"}
-_SAYS_INTERVAL = _set("ci cri conf confidence credible bound limit interval hdi bootstrap boot")
-_UNITS = _set("pct percent mm cm m km g kg s ms min h y yr years ppm k ev hz pa v mv a j w mol au deg c f limit bound")
-_RESAMPLED = _set("boot bootstrap welch")
+_SAYS_INTERVAL = vocabulary("ci cri conf confidence credible bound limit interval hdi bootstrap boot")
+_UNITS = vocabulary(
+    "pct percent mm cm m km g kg s ms min h y yr years ppm k ev hz pa v mv a j w mol au deg c f limit bound"
+)
+_RESAMPLED = vocabulary("boot bootstrap welch")
 _PERCENT_AFTER = re.compile(r"^(.*?)(?:p|q|pct|pctl|perc|percentile|quantile|hdi|eti)[ _.]?(\d{1,3}(?:[._]\d+)?)%?$")
 _PERCENT_BEFORE = re.compile(r"^(.*?)[_ .\[(]?(\d{1,2}(?:[._]\d+)?)\s*(?:%|pct|percent|th)$")
 _PERCENT_BARE = re.compile(r"^(.*?)[_ .](\d{1,2}_5)$")
@@ -66,9 +72,9 @@ _FRACTION = re.compile(r"^()\[?(0?\.\d+)\]?$")
 def uncertainty_kind(name: str) -> Uncertainty | None:
     """What uncertainty a column or key of this name holds, if it alone says so."""
     found = words(name)
-    if not _NO_UNCERTAINTY.isdisjoint(found):
+    if not _NO_UNCERTAINTY.isdisjoint(found) or not _NULLS.isdisjoint(found):
         return None
-    for pair in zip(found, found[1:], strict=False):
+    for pair in pairwise(found):
         if pair in _PHRASES:
             return _PHRASES[pair]
     return next((_KINDS[word] for word in found if word in _KINDS), None)
@@ -77,7 +83,7 @@ def uncertainty_kind(name: str) -> Uncertainty | None:
 def is_interval_list(name: str, values: Sequence[float]) -> bool:
     """Whether a key holds limits as a list: `ci: [a, b]`, `boot_lo_med_hi: [a, b, c]`, `clock_95: [a, b]`."""
     found = set(words(name))
-    if not 2 <= len(values) <= 4 or not _NO_UNCERTAINTY.isdisjoint(found):
+    if not 2 <= len(values) <= 4 or not _NO_UNCERTAINTY.isdisjoint(found) or not _NULLS.isdisjoint(found):
         return False
     if uncertainty_kind(name) == "interval" or any({low, high} <= found for low, high in _HIGH.items()):
         return True
@@ -108,7 +114,7 @@ def bounds(names: Iterable[str]) -> list[tuple[str, str, bool]]:
 
     Names in doubt, such as `lo` and `hi`, may be the edges of a bin: the caller checks the values.
     """
-    listed = list(names)
+    listed = [name for name in names if _NULLS.isdisjoint(words(name))]
     pairs = []
     by_percent = {p: name for name in listed if (p := percentile(name)) is not None}
     for (stem, value), name in by_percent.items():
@@ -137,8 +143,8 @@ def errors_of(names: Collection[str]) -> list[str]:
 
 # ---- seeds and runs
 
-_RUN_WORDS = _set("id index no nr number idx key name label")
-_DRAWS = _set(
+_RUN_WORDS = vocabulary("id index no nr number idx key name label")
+_DRAWS = vocabulary(
     "boot bootstrap draw draws perm permutation permuted resample resampled null surrogate surrogates shuffle shuffled"
     " iteration iterations simulation simulated"
 )
@@ -149,7 +155,11 @@ def is_run_id(name: str) -> bool:
     rest = [word for word in words(name) if word not in _RUN_WORDS]
     if "seed" in rest or "seeds" in rest:
         return len(rest) <= 3
-    return bool(rest) and set(rest) <= _set("run full pipeline replicate rerun") and ("run" in rest or "rerun" in rest)
+    return (
+        bool(rest)
+        and set(rest) <= vocabulary("run full pipeline replicate rerun")
+        and ("run" in rest or "rerun" in rest)
+    )
 
 
 def is_draw(name: str) -> bool:
@@ -159,16 +169,20 @@ def is_draw(name: str) -> bool:
 
 # ---- changed samples
 
-_LEFT_OUT = _set("loo loocv logo lobo loso lopo jackknife jackknifed leaveout leftout subsample subsamples subsampled")
-_LEFT_OUT |= _set("subsampling downsample downsampled downsampling undersampled rarefied thinned")
-_DROPS = _set("drop dropped dropping without exclude excluded excluding excl omit omitted omitting removed removing")
-_DROPPABLE_NOT = _set(
+_LEFT_OUT = vocabulary(
+    "loo loocv logo lobo loso lopo jackknife jackknifed leaveout leftout subsample subsamples subsampled"
+)
+_LEFT_OUT |= vocabulary("subsampling downsample downsampled downsampling undersampled rarefied thinned")
+_DROPS = vocabulary(
+    "drop dropped dropping without exclude excluded excluding excl omit omitted omitting removed removing"
+)
+_DROPPABLE_NOT = vocabulary(
     "height size volume velocity diameter time rate pressure voltage temperature temp current in intercept trend"
     " correction adjustment covariate covariates weights weighting normalisation normalization smoothing outlier"
 )
-_SCORES = _set("rmse mse mae score acc accuracy auc cv ic elpd r2 q2 skill loss error err deviance correct")
-_NEGATIONS = _set("no not none never without_any planned todo future")
-_LEFT_OUT_COLUMNS = _set("dropped excluded omitted removed heldout")
+_SCORES = vocabulary("rmse mse mae score acc accuracy auc cv ic elpd r2 q2 skill loss error err deviance correct")
+_NEGATIONS = vocabulary("no not none never without_any planned todo future")
+_LEFT_OUT_COLUMNS = vocabulary("dropped excluded omitted removed heldout")
 
 
 def sample_change(label: str) -> Literal["strong", "weak"] | None:
@@ -184,7 +198,8 @@ def sample_change(label: str) -> Literal["strong", "weak"] | None:
     for at, word in enumerate(found):
         if word in _DROPS and found[at + 1 : at + 2] and found[at + 1] not in _DROPPABLE_NOT:
             return "weak"
-    return "weak" if found[-1:] == ("only",) else None
+    is_part = found[-1:] == ("only",) and len(found) > 1 and found[-2] not in _DROPPABLE_NOT
+    return "weak" if is_part else None
 
 
 def is_score(name: str) -> bool:
@@ -216,31 +231,35 @@ def is_count(name: str) -> bool:
 
 # ---- methods and settings
 
-_METHODS = _set(
-    "method methods estimator model models solver algorithm variant variants spec specification setting settings config"
-    " configuration threshold thresholds cutoff normalisation normalization scaling transform transformation kernel"
-    " bandwidth smoothing smoother detrend detrending filter medfilt window halfwidth weights weighting knot knots"
-    " binwidth bins nbins penalty regularisation regularization imputation prior link optimizer adjustment form approach"
+_METHODS = vocabulary(
+    "method methods estimator model models solver algorithm variant variants spec specification config configuration"
+    " threshold thresholds cutoff normalisation normalization scaling transform transformation kernel"
+    " bandwidth smoothing smoother detrend detrending medfilt window halfwidth weights weighting knot knots"
+    " binwidth bins nbins penalty regularisation regularization imputation prior link optimizer adjustment approach"
 )
-_ESTIMATORS = _set(
-    "ols wls gls gam glm lasso ridge elasticnet huber theil sen ransac spearman pearson kendall mean median trimmed"
+_ESTIMATORS = vocabulary(
+    "ols wls gls gam glm lasso ridge elasticnet huber theil sen ransac spearman pearson kendall trimmed"
     " winsorised winsorized bayesian mle reml gee loess lowess sma rma deming ttest welch wilcoxon hac naive constant"
     " linear quadratic cubic exponential logistic logit probit loglog log sqrt rank raw smoothed unsmoothed spline"
     " splines segmented hinge piecewise polynomial ar arima forest boosting svm knn mlp robust weighted unweighted"
     " harmonic harmonics detrended detrending normalised normalized standardised standardized untransformed smooth"
     " bandwidth kernel window threshold estimator method medians firstorder hill sine template persistence climatology"
 )
-_NOT_SETTINGS = _set(
+_NOT_SETTINGS = vocabulary(
     "rmse mse mae error err p skill n count slope r r2 score value bic aic loglik estimate diff difference gain sd se"
     " id mean fit fitted predicted prediction"
 )
-_ASSERTS = _set("why note notes comment comments description reading reason explanation remark remarks caveat text")
-_ASSERTS |= _set("interpretation message summary details statement rule")
+_ASSERTS = vocabulary(
+    "why note notes comment comments description reading reason explanation remark remarks caveat text"
+)
+_ASSERTS |= vocabulary("interpretation message summary details statement rule")
 
 
 def is_setting_column(name: str) -> bool:
     """Whether a column names the method or setting that each row's result was calculated with."""
     found = words(name)
+    if len(found) == 1 and found[0] in ("width", "coord", "coordinate", "half"):
+        return True
     return not _METHODS.isdisjoint(found) and _NOT_SETTINGS.isdisjoint(found)
 
 
@@ -251,6 +270,11 @@ def method_words(label: str) -> frozenset[str]:
     return _ESTIMATORS.intersection(words(label))
 
 
+def without_method(label: str) -> tuple[str, ...]:
+    """The words of a label besides those that name a method: what was calculated by it."""
+    return tuple(w for w in words(label) if w not in _ESTIMATORS and not w[0].isdigit())
+
+
 def is_prose_column(name: str) -> bool:
     """Whether a column holds remarks: its cells are words about results, not labels of results."""
     return not _ASSERTS.isdisjoint(words(name))
@@ -258,19 +282,25 @@ def is_prose_column(name: str) -> bool:
 
 # ---- separate sets
 
-_FORM = _set(
+_FORM = vocabulary(
     "train training trn tr dev develop development formation forming discovery exploration exploratory calibration"
     " calib derivation insample"
 )
-_CHECK = _set(
+_CHECK = vocabulary(
     "test testing te tst val validation heldout holdout held hold ho kept kep aside confirmation confirmatory oos"
     " outofsample unseen"
 )
-_SPLIT = _set("split part set fold subset partition role phase half sample group stage span era kind")
-_IDS = _set("id ids uid index row sample subject patient case record key member members")
-_LOOSE_IDS = _set("year date time start name min unit block replicate file plot site label month week day epoch object")
-_NO_MEMBERS = _set("run model rule seed method experiment config claim finding test trial hypothesis criterion")
-_OVERLAP = _set("overlap overlaps overlapping intersection intersect shared common disjoint")
+_SPLIT = vocabulary("split part set fold subset partition role phase half sample group stage span era kind")
+_MEMBER = vocabulary(
+    "sample subject patient participant person member unit record case row image observation obs animal specimen item"
+    " document cell plot object event"
+)
+_LOOSE_IDS = _MEMBER | vocabulary("id ids uid index year date time start min block replicate site month week day")
+_SET_WORDS = vocabulary(
+    "set sets years year range period ids id depth dates from to rows span limits units unit seasons season data out"
+)
+_NO_MEMBERS = vocabulary("run model rule seed method experiment config claim finding test trial hypothesis criterion")
+_OVERLAP = vocabulary("overlap overlaps overlapping intersection intersect shared common disjoint")
 
 
 def set_role(name: str) -> SetRole | None:
@@ -280,17 +310,27 @@ def set_role(name: str) -> SetRole | None:
     return None if form == check else "form" if form else "check"
 
 
+def names_set(name: str) -> SetRole | None:
+    """The set whose members a key lists or limits: `train`, `heldout_years`, not `slope_train`."""
+    rest = [word for word in words(name) if set_role(word) is None and word not in _SET_WORDS]
+    return None if rest else set_role(name)
+
+
 def is_split_column(name: str) -> bool:
     """Whether a column says which set each row belongs to."""
     return not _SPLIT.isdisjoint(words(name))
 
 
 def member_id(name: str) -> Literal["strict", "loose"] | None:
-    """Whether a column names the members of a set; `loose` names count only where no value repeats."""
+    """Whether a column or key names the members of a set.
+
+    `strict`: it can name nothing else. `loose`: it may also name a group, so that a value in both sets shows nothing.
+    """
     found = words(name)
-    if not _NO_MEMBERS.isdisjoint(found):
+    if not found or not _NO_MEMBERS.isdisjoint(found):
         return None
-    if found[-1:] and found[-1] in _IDS:
+    rest = [word for word in found if set_role(word) is None]
+    if rest in (["id"], ["ids"], ["uid"], ["members"]) or (rest[-1:] in (["id"], ["ids"]) and rest[0] in _MEMBER):
         return "strict"
     return "loose" if not _LOOSE_IDS.isdisjoint(found) else None
 
@@ -302,14 +342,17 @@ def is_overlap(name: str) -> bool:
 
 # ---- times and decisions
 
-_FINAL = _set("final finalised finalized asserted reported concluded")
-_FIXED = _set("fixed fix frozen froze freeze locked lock registered preregistered sealed committed written declared")
-_OPENED = _set(
+_FINAL = vocabulary("final finalised finalized asserted report reported concluded")
+_FIXED = vocabulary(
+    "fixed fix frozen froze freeze locked lock registered preregistered sealed committed written declared"
+)
+_OPENED = vocabulary(
     "opened open unlocked unlock accessed access applied apply executed execute evaluated judged unblinded revealed"
     " scored validated generated"
 )
-_DECIDES = _set("verdict verdicts decision decisions outcome outcomes conclusion")
-_PASSES = _set("pass passed passes supported confirmed rejected refuted replicated")
+_DECIDES = vocabulary("verdict verdicts decision decisions outcome outcomes conclusion")
+_PASSES = vocabulary("pass passed passes supported confirmed rejected refuted replicated")
+DECIDING = _DECIDES | _PASSES
 _DECISIONS = re.compile(
     r"\b(?:support|confirm|reject|refut|fail|pass|narrow|unresolved|inconclusive|undecided|equivalent|not equivalent"
     r"|replicat|shrunk|revers|withdr|weaken|hold|break|kept|not kept|accept|falsif|direction only|sign only|not shown"
@@ -340,10 +383,14 @@ def is_decision(name: str, value: object) -> bool:
 
 # ---- labels of findings and rules
 
-_FINDING_LABEL = re.compile(r"(?:f|finding|claim|discovery)[ _.#:-]{0,2}0*(\d{1,3})(?![\d.])(?=$|[ _:;,.()/-])", re.IGNORECASE)
+_FINDING_LABEL = re.compile(
+    r"(?:f|finding|claim|discovery)[ _.#:-]{0,2}0*(\d{1,3})(?![\d.])(?=$|[ _:;,.()/-])", re.IGNORECASE
+)
 _F1_SCORE = re.compile(r"f1[ _-]?(?:score|scores|macro|micro|measure|weighted)", re.IGNORECASE)
 _FINDING_COLUMN = re.compile(r"(?:finding|claim|discovery)s?(?:[ _]?(?:id|no|nr|number|label))?", re.IGNORECASE)
-_RULE_LABEL = re.compile(r"(?:r|h|rule|hyp|hypothesis|test|prediction|pred)[ _-]?\d{1,2}[a-z]?(?=$|[ _:.-])", re.IGNORECASE)
+_RULE_LABEL = re.compile(
+    r"(?:r|h|rule|hyp|hypothesis|test|prediction|pred)[ _-]?\d{1,2}[a-z]?(?=$|[ _:.-])", re.IGNORECASE
+)
 
 
 def finding_label(name: str) -> int | None:

@@ -1,4 +1,136 @@
+"""Criteria 1.1 and 1.3: the identity of the inputs, the way from a finding to its artifacts, and its execution."""
+
 from __future__ import annotations
-from .base import Check, CheckContext, CheckResult, not_assessed
-def _x(c: CheckContext) -> CheckResult: return not_assessed("placeholder","placeholder")
-CHECKS: dict[str, Check] = {"evidence.data_identity": _x, "evidence.execution_receipt": _x}
+
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from ..models import Citation
+from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
+from .scope import MAX_LISTED, Scope, listed
+from .times import LogEntry, log_entries, script_name
+
+
+def data_identity(context: CheckContext) -> CheckResult:
+    """1.1: the inputs are those of the task before and after the run, and the finding leads to code and results."""
+    scope = Scope(context)
+    facts = dict(scope.link_facts)
+    if context.task is None:
+        return not_assessed(
+            "The task of this run is not known, so its inputs can't be compared.", "task_unknown", facts
+        )
+    inputs = context.run.manifest.inputs
+    if inputs.before is None or inputs.after is None:
+        return not_assessed("The inputs were not hashed before and after the run.", "inputs_not_hashed", facts)
+    registered = {_in_data(file.path): file.sha256 for file in context.task.manifest.files}
+    problems = []
+    for when, hashes in (("before", inputs.before), ("after", inputs.after)):
+        problems += [f"{path} ({when}): {what}" for path, what in _differences(registered, hashes)]
+    facts |= {"input_integrity_passed": not problems, "input_problems": listed(problems), "inputs": len(registered)}
+    if problems:
+        return decided(0, f"The inputs are not those of the task: {problems[0]}.", "inputs_differ", facts)
+    if not scope.sources:
+        return decided(0, "The finding leads to no analysis source of the frozen run.", "no_source", facts)
+    source = _source_citation(scope)
+    if not scope.named_results:
+        reason = f"The inputs are intact and the finding leads to {source.file}, but to no result."
+        return decided(0.5, reason, "no_result", facts, (source,))
+    path = scope.named_results[0][0]
+    reason = f"The inputs are intact, and the finding leads to {source.file} and to {path}."
+    return decided(1, reason, "traceable", facts, (source, _result_citation(scope)))
+
+
+def execution_receipt(context: CheckContext) -> CheckResult:
+    """1.3: the run completed, and the finding leads to code and results; in full with a recomputation behind it."""
+    scope = Scope(context)
+    manifest = context.run.manifest
+    entries = log_entries(context.artifacts)
+    facts: dict[str, JsonValue] = {
+        **scope.link_facts,
+        "run_status": manifest.status,
+        "platform_exit_code": manifest.exit_code,
+        **_execution_facts(scope, entries),
+    }
+    if manifest.exit_code is None:
+        facts["exit_code_note"] = "no exit code is recorded: judged by the run's status"
+    if manifest.status != "completed" or manifest.exit_code not in (0, None):
+        code = "" if manifest.exit_code is None else f" with exit code {manifest.exit_code}"
+        return decided(0, f"The run ended as {manifest.status}{code}.", "run_not_completed", facts)
+    if not scope.sources:
+        return decided(0, "The finding leads to no analysis source of the frozen run.", "no_source", facts)
+    if not scope.named_results:
+        return decided(0, "The finding leads to no result of the frozen run.", "no_result", facts)
+    source, result = _source_citation(scope), _result_citation(scope)
+    found = context.recomputation
+    facts["core_recomputation_supports"] = None if found is None else found.supports
+    what = f"The run completed and the finding leads to {source.file} and {result.file}"
+    if found is not None and found.supports:
+        reason = f"{what}; a recomputation from the task's data supports it."
+        return decided(1, reason, "executed_and_recomputed", facts, (source, result))
+    if found is not None and not found.known:
+        return waiting("what could be recalculated from the task's data is not recorded")
+    why = "could not be made" if found is None or not found.numbers else "does not confirm it"
+    return decided(0.5, f"{what}; a recomputation from the task's data {why}.", "executed", facts, (source, result))
+
+
+def _in_data(path: str) -> str:
+    return path if path.startswith("data/") else f"data/{path}"
+
+
+def _differences(registered: dict[str, str], hashes: dict[str, str]) -> Iterable[tuple[str, str]]:
+    found = {_in_data(path): digest for path, digest in hashes.items()}
+    for path, digest in registered.items():
+        if path not in found:
+            yield path, "missing"
+        elif found[path] != digest:
+            yield path, "another hash than the task registers"
+    for path in sorted(found.keys() - registered.keys()):
+        yield path, "not a file of the task"
+
+
+def _source_citation(scope: Scope) -> Citation:
+    """The place of the finding's code that names its result, else the first line of code."""
+    named = {source.path for source in scope.named_sources}
+    spots = sorted(scope.writers.values(), key=lambda spot: spot.path not in named)
+    if spots:
+        return spots[0].citation
+    source = scope.sources[0]
+    first = next((i for i, line in enumerate(source.lines, 1) if line.strip() and not line.lstrip().startswith("#")), 1)
+    return source.spot_at(first, "the first line of code").citation
+
+
+def _result_citation(scope: Scope) -> Citation:
+    named = {path for path, _ in scope.named_results}
+    result = next((result for result in scope.results if result.path in named), None)
+    return scope.citation(result) if result is not None else scope.mention_of(scope.named_results[0][0])
+
+
+def _execution_facts(scope: Scope, entries: list[LogEntry]) -> dict[str, JsonValue]:
+    """What speaks for execution besides the files being there; it does not change the level."""
+    scripts = {source.path: script_name(source.path) for source in scope.sources}
+    ran = [(path, entry) for path, name in scripts.items() for entry in entries if entry.runs(name)]
+    written: dict[str, JsonValue] = {}
+    unnamed: list[str] = []
+    for path, _ in scope.named_results[: MAX_LISTED * 2]:
+        by = scope.writers_of([path])
+        if by:
+            written[path] = listed(spot.fact for spot in by.values())
+        else:
+            unnamed.append(path)
+    times = {path: scope.run.files[path].mtime for path, _ in scope.named_results[:MAX_LISTED]}
+    facts: dict[str, JsonValue] = {
+        "results_written_by": written,
+        "results_that_no_code_names": listed(unnamed),
+        "logged_runs": [{"script": path, **entry.fact} for path, entry in ran[:MAX_LISTED]],
+        "result_mtimes_self_declared": dict(times),
+    }
+    if unnamed and not ran:
+        facts["note"] = "no code of the run names these results and no log shows a command that ran the finding's code"
+    return facts
+
+
+CHECKS: dict[str, Check] = {
+    "evidence.data_identity": data_identity,
+    "evidence.execution_receipt": execution_receipt,
+}

@@ -1,4 +1,184 @@
+"""Criteria 2.1 to 2.4: uncertainty, repeated runs, changed samples and changed methods, from results and code."""
+
 from __future__ import annotations
-from .base import Check, CheckContext, CheckResult, not_assessed
-def _x(c: CheckContext) -> CheckResult: return not_assessed("placeholder","placeholder")
-CHECKS: dict[str, Check] = {"stability.uncertainty": _x, "stability.replication": _x, "stability.sample_perturbation": _x, "stability.method_perturbation": _x}
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import JsonValue
+
+from .base import Check, CheckContext, CheckResult, decided
+from .code import Source, Spot
+from .patterns import filter_spots, is_numeric_work, literal_spots, sample_spots, uncertainty_spots
+from .scope import Result, Scope, Stored, listed
+from .stored import RunResults, method_changes, sample_changes, uncertainties
+
+# Which calculations give which stored uncertainty: limits may come from a standard error, an error from a bootstrap.
+_GIVES = {
+    "interval": frozenset({"interval", "se"}),
+    "se": frozenset({"se", "sd", "variance"}),
+    "sd": frozenset({"sd", "variance", "se"}),
+    "variance": frozenset({"variance", "sd"}),
+}
+_ENOUGH_RUNS = 3
+_SHOWN = 6
+
+
+def uncertainty(context: CheckContext) -> CheckResult:
+    """2.1: a result of the finding stores an uncertainty, and its code calculates this kind."""
+    scope = Scope(context)
+    stored = [one for result in _labelled_first(scope) for one in uncertainties(result)]
+    kinds = {one.kind for one in stored}
+    spots = [(given, spot) for source in _writers_first(scope, stored) for given, spot in uncertainty_spots(source)]
+    exact = [spot for given, spot in spots if given & kinds]
+    matching = exact or [spot for given, spot in spots if any(given & _GIVES[kind] for kind in kinds)]
+    facts = _facts(scope, stored, matching or [spot for _, spot in spots], "uncertainty")
+    return _two_parts(
+        scope,
+        stored,
+        matching,
+        facts,
+        "an uncertainty",
+        "calculates it",
+        "uncertainty",
+    )
+
+
+def replication(context: CheckContext) -> CheckResult:
+    """2.2: separate results for distinct seeds or complete runs."""
+    scope = Scope(context)
+    runs = RunResults(_task_variables(context))
+    for result in scope.results:
+        runs.add(result)
+    distinct = runs.distinct()
+    facts: dict[str, JsonValue] = {
+        **scope.link_facts,
+        "distinct_full_pipeline_run_ids": listed(distinct),
+        "run_count": len(distinct),
+        "stored_results": [one.fact for one in list(distinct.values())[:_SHOWN]],
+    }
+    if len(distinct) < 2:
+        reason = "The finding's results hold separate results for at most one seed or pipeline run."
+        return decided(0, reason, "no_repeated_runs", facts)
+    level = 1.0 if len(distinct) >= _ENOUGH_RUNS else 0.5
+    first = next(iter(distinct.values()))
+    reason = f"{len(distinct)} seeds or runs have their own, differing results ({first.where} in {first.result.path})."
+    code = "three_runs" if level == 1 else "two_runs"
+    return decided(level, reason, code, facts, (scope.citation(first.result, *first.needles),))
+
+
+def sample_perturbation(context: CheckContext) -> CheckResult:
+    """2.3: results for changed samples, and the code that changes the sample."""
+    scope = Scope(context)
+    stored = [one for result in _labelled_first(scope) for one in sample_changes(result)]
+    sources = _writers_first(scope, stored)
+    strong = [one for one in stored if one.kind == "strong"]
+    spots = [spot for source in sources for spot in sample_spots(source, once=bool(strong))]
+    named = strong + ([one for one in stored if one.kind == "weak"] if spots else [])
+    if not named and any(one.kind == "subset" for one in stored):
+        spots = [spot for source in sources for spot in filter_spots(source)]
+        named = [one for one in stored if one.kind == "subset"] if spots else []
+    facts = _facts(scope, named, spots, "sample_perturbation")
+    unsupported = [one.where for one in stored if one not in named]
+    if unsupported:
+        facts["labels_without_code"] = listed(unsupported)
+    return _two_parts(
+        scope, named, spots, facts, "results for changed samples", "changes the sample", "sample_perturbation"
+    )
+
+
+def method_perturbation(context: CheckContext) -> CheckResult:
+    """2.4: one quantity by several methods or settings, and the code that varies them."""
+    scope = Scope(context)
+    variables = _task_variables(context)
+    stored = [one for result in _labelled_first(scope) for one in method_changes(result, variables)]
+    best: tuple[Stored, list[Spot]] | None = None
+    for one in stored:
+        spots = _method_spots(_writers_first(scope, [one]), one)
+        if spots:
+            best = (one, spots)
+            break
+    chosen = [best[0], *(one for one in stored if one is not best[0])] if best else stored
+    facts = _facts(scope, chosen, best[1] if best else [], "method_perturbation")
+    if chosen:
+        facts["methods_or_settings"] = listed(str(label) for label in chosen[0].labels)
+    return _two_parts(
+        scope,
+        chosen,
+        best[1] if best else [],
+        facts,
+        "one quantity for several methods or settings",
+        "varies them",
+        "method_perturbation",
+    )
+
+
+def _method_spots(sources: Sequence[Source], stored: Stored) -> list[Spot]:
+    """Where calculating code writes out two or more of the methods or settings that a result is stored for."""
+    labels = {label for label in stored.labels if isinstance(label, str)}
+    numbers = {label for label in stored.labels if not isinstance(label, str)}
+    found: dict[str | float, Spot] = {}
+    for source in sources if any(map(is_numeric_work, sources)) else ():
+        found = {**literal_spots(source, labels, numbers), **found}
+    return list(found.values()) if len(found) > 1 else []
+
+
+def _two_parts(
+    scope: Scope,
+    stored: Sequence[Stored],
+    spots: Sequence[Spot],
+    facts: dict[str, JsonValue],
+    what: str,
+    does: str,
+    code: str,
+) -> CheckResult:
+    """Level 1 for a stored result with the code behind it, 0.5 for the result alone, else 0."""
+    if not stored:
+        if not scope.results:
+            return decided(0, f"The finding names no readable result, so none stores {what}.", "no_result", facts)
+        return decided(0, f"No result of the finding stores {what}.", f"no_{code}_result", facts)
+    first = stored[0]
+    cited = scope.citation(first.result, *first.needles)
+    where = f"{first.result.path} stores {what} ({first.where})"
+    if spots:
+        reason = f"{where}, and the finding's code {does} ({spots[0].fact})."
+        return decided(1, reason, f"{code}_with_code", facts, (cited, spots[0].citation))
+    return decided(
+        0.5, f"{where}, but no code of the finding that {does} was found.", f"{code}_without_code", facts, (cited,)
+    )
+
+
+def _facts(scope: Scope, stored: Sequence[Stored], spots: Iterable[Spot], name: str) -> dict[str, JsonValue]:
+    places = listed(dict.fromkeys(spot.fact for spot in spots))
+    return {
+        **scope.link_facts,
+        f"{name}_results": [one.fact for one in stored[:_SHOWN]],
+        f"{name}_results_count": len(stored),
+        f"{name}_code": places,
+    }
+
+
+def _writers_first(scope: Scope, stored: Sequence[Stored]) -> list[Source]:
+    """The finding's code and that of these results, the sources that write them before the others."""
+    writers = scope.writers_of({one.result.path for one in stored})
+    sources = scope.closure([*map(scope.code.source, writers), *scope.sources])
+    return sorted(sources, key=lambda source: source.path not in writers)
+
+
+def _labelled_first(scope: Scope) -> list[Result]:
+    """The finding's results, those with rows or keys that carry its number before the others."""
+    return sorted(scope.results, key=lambda result: scope.finding.number not in result.labels)
+
+
+def _task_variables(context: CheckContext) -> frozenset[str]:
+    """Column names of the task's data: a column of this name is data, no setting or run of the analysis."""
+    if context.task is None:
+        return frozenset()
+    return frozenset(name for columns in context.task.manifest.variables.values() for name in columns)
+
+
+CHECKS: dict[str, Check] = {
+    "stability.uncertainty": uncertainty,
+    "stability.replication": replication,
+    "stability.sample_perturbation": sample_perturbation,
+    "stability.method_perturbation": method_perturbation,
+}

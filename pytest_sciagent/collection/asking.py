@@ -21,25 +21,27 @@ def ask_open_questions(state: SessionState, session: pytest.Session) -> None:
     Raises:
         SciagentError: the provider says that no call can succeed.
     """
-    client = state.client()
-    if client is None:
-        return
-    questions = list(_open(state, session))
-    if not questions:
-        return
-    with _ProgressLine(len(questions)) as line:
-        progress = pump(questions, client, state.options.in_flight, line.show)
-    if progress.fatal is not None:
-        raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
+    # First what is asked about whole runs: facts that criteria show to the judge follow from those answers.
+    for about_run in (True, False):
+        client = state.client()
+        if client is None:
+            return
+        questions = list(_open(state, session, about_run))
+        with _ProgressLine(len(questions)) as line:
+            progress = pump(questions, client, state.options.in_flight, line.show)
+        if progress.fatal is not None:
+            raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
 
 
-def _open(state: SessionState, session: pytest.Session) -> Iterator[Question]:
+def _open(state: SessionState, session: pytest.Session, about_run: bool) -> Iterator[Question]:
     selected = {item.nodeid for item in session.items} or None  # under xdist only the workers know the selection
     for index in state.indexes.values():
         if index.state != "sound":
             continue
         case = state.case(Path(index.path))
-        for request in case.requests(state.rubrics):
+        for request in (
+            case.questions.about_run() if about_run else case.criterion_questions(state.rubrics, state.judge)
+        ):
             if selected is not None and not _wanted(request, index.nodeid, selected):
                 continue
             known = case.ledger.get(request.key(state.judge.identity)) if state.judge.identity else None

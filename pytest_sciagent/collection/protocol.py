@@ -14,7 +14,16 @@ from _pytest.runner import CallInfo, check_interactive_exception
 from .nodes import CriterionItem, RunStateItem
 
 _PHASES = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
-_KNOWN = ("_pytest.", "xdist.", "pytest_html.", "pytest_metadata.", "pytest_sciagent.")
+# Plugins that take part in running items, but only act on tests of their own kind.
+_KNOWN = (
+    "_pytest.",
+    "xdist.",
+    "pytest_html.",
+    "pytest_metadata.",
+    "pytest_sciagent.",
+    "_hypothesis_pytestplugin.",
+    "anyio.",
+)
 _FULL = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .json_data import json_values
 from .numbers import Asserted
@@ -42,7 +42,7 @@ class Place:
 class Match:
     """A reported number and the places, nearest first and shared among files, that hold it; none: it is not found.
 
-    `weak`: a small integer, which is found almost anywhere.
+    `weak`: of one or two significant digits; most of these are found among the values of any study.
     """
 
     number: Asserted
@@ -50,13 +50,16 @@ class Match:
     weak: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A stored value: its place is only written out when it matches."""
+class _Stored(NamedTuple):
+    """A stored value; its place is only written out when it matches. `at` is a row of `table`, or a JSON pointer."""
 
     value: float
     column: str
-    place: Callable[[], str]
+    table: Table | None
+    at: int | str
+
+    def place(self) -> str:
+        return str(self.at) if self.table is None else self.table.locator(int(self.at), self.column)
 
 
 class _Index:
@@ -118,15 +121,11 @@ def _stored(tables: Sequence[Table], is_json: bool, document: Any) -> Iterator[_
             for row, cells in enumerate(table.rows, 1):
                 value = _number(cells[position])
                 if value is not None:
-                    yield _Stored(value, column, _table_place(table, row, column))
+                    yield _Stored(value, column, table, row)
     for pointer, cell in json_values(document) if is_json else ():
         value = _number(cell)
         if value is not None:
-            yield _Stored(value, _key(pointer), pointer.__str__)
-
-
-def _table_place(table: Table, row: int, column: str) -> Callable[[], str]:
-    return lambda: table.locator(row, column)
+            yield _Stored(value, _key(pointer), None, pointer)
 
 
 def _key(pointer: str) -> str:

@@ -20,7 +20,7 @@ def read_notebook(data: bytes) -> Artifact:
     """A Jupyter notebook: the sources and textual outputs of its cells. HTML, scripts and images are only named.
 
     Raises:
-        Unreadable: not a notebook.
+        Unreadable: not a notebook, or one from before 2015 (format 3).
     """
     import nbformat
 
@@ -30,7 +30,7 @@ def read_notebook(data: bytes) -> Artifact:
     try:
         notebook = nbformat.from_dict(plain)  # type: ignore[no-untyped-call]
         if notebook.nbformat != 4:
-            notebook = nbformat.convert(notebook, 4)  # type: ignore[no-untyped-call]
+            raise Unreadable(f"a notebook of format {notebook.nbformat}; format 4 is read")
         parts = [_cell(number, cell) for number, cell in enumerate(notebook.cells, 1)]
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         outputs = [output for cell in code for output in cell.get("outputs", [])]

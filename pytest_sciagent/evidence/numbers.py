@@ -43,6 +43,7 @@ class Asserted:
         text: as written, with its sign; the text from offset `start` to `end`.
         value: with its power of ten; a percentage stays a percentage (80 % is 80).
         decimals: digits after the point, as written.
+        digits: significant digits; zeros that end a whole number are not.
         half_width: half a unit of the last digit written, in units of `value`: what rounding may hide.
         unit: the unit after it, as written ("ppm/yr per decade", "%"); None if none is known.
         role: `value`; an end of a range; an `uncertainty`; a `date` (also a bare year); an `identifier`
@@ -55,6 +56,7 @@ class Asserted:
     end: int
     value: float
     decimals: int
+    digits: int
     half_width: float
     unit: str | None = None
     percent: bool = False
@@ -63,8 +65,8 @@ class Asserted:
 
     @property
     def weak(self) -> bool:
-        """Whether so many stored values equal it that a match says little: a small integer."""
-        return self.decimals == 0 and abs(self.value) < 10 and not self.percent
+        """Whether a match says little: most numbers of one or two digits are found in the tables of any other study."""
+        return self.digits <= 2
 
 
 @dataclass(slots=True)
@@ -84,7 +86,9 @@ def extract_numbers(text: str) -> list[Asserted]:
     tokens = list(islice(_tokens(masked), MAX_NUMBERS))
     _join_ranges(tokens, masked)
     numbers = [replace(token.number, text=text[token.number.start : token.number.end]) for token in tokens]
-    numbers += [Asserted(text[start:end], start, end, float(year), 0, 0.5, role="date") for start, end, year in dates]
+    numbers += [
+        Asserted(text[start:end], start, end, float(year), 0, 4, 0.5, role="date") for start, end, year in dates
+    ]
     return sorted(numbers, key=lambda number: number.start)
 
 
@@ -129,6 +133,7 @@ def _token(masked: str, match: re.Match[str], previous_tail: int) -> _Token | No
         match.start("spread") if match["spread"] else end,
         -value if negative else value,
         decimals,
+        _digits(mantissa),
         float(f"0.5e{exponent - decimals}"),
         unit,
         percent,
@@ -136,6 +141,11 @@ def _token(masked: str, match: re.Match[str], previous_tail: int) -> _Token | No
     )
     whole = match["mantissa"] is not None and match["mantissa"].isdigit() and not exponent
     return _Token(replace(number, role=_role(masked, number, before, tail, whole)), tail)
+
+
+def _digits(mantissa: str) -> int:
+    significant = mantissa.replace(".", "").lstrip("0")
+    return len(significant if "." in mantissa else significant.rstrip("0")) or 1
 
 
 def _role(masked: str, number: Asserted, before: str, tail: int, whole: bool) -> Role:
@@ -212,6 +222,7 @@ def _spread(number: Asserted, spread: str, position: int) -> Asserted:
         start=position + 1,
         end=position + len(spread) - 1,
         value=int(spread[1:-1]) * unit,
+        digits=len(spread) - 2,
         role="uncertainty",
         comparator=None,
     )
@@ -231,7 +242,8 @@ def _join_ranges(tokens: list[_Token], masked: str) -> None:
         found = range_between(masked, a.start, low.tail, b.start, high.tail)
         if found is None:
             continue
-        if within_dates(a.value, b.value, a.role == "date", b.role == "date", found == "dash" and b.unit is None):
+        dashed = found == "dash" and b.unit is None and b.decimals == 0
+        if within_dates(a.value, b.value, a.role == "date", b.role == "date", dashed):
             low.number, high.number = replace(a, role="date"), replace(b, role="date")
             continue
         if "date" in (a.role, b.role) or (found in ("spaced", "round") and not _matching(a, b)):

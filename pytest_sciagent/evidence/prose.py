@@ -17,12 +17,12 @@ _MONTH = (
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?"
 )
 _DATE = re.compile(
-    r"(?<![\w-])[0-9]{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])"
-    r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?)?(?![\w-])"
+    r"(?<![\w.-])(?:1[0-9]|20|21)[0-9]{2}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])"
+    r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?)?(?![\w-]|\.[0-9])"
     rf"|(?<![\w.])[0-9]{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:,?\s[0-9]{{4}}(?!\w))?"
     rf"|\b{_MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?!\w|\.[0-9])(?:,?\s[0-9]{{4}}(?!\w))?"
     r"|(?<![\w./])[0-9]{1,2}[/.][0-9]{1,2}[/.](?:19|20)[0-9]{2}(?!\w)"
-    r"|(?<![\w:])[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?![\w:])"
+    r"|(?<![\w:.])[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?![\w:])"
 )
 _CODE = re.compile(
     r"^[ \t]*(?P<fence>`{3,20}|~{3,20})(?![`~])[^\n]*\n(?:.*?\n)??[ \t]*(?P=fence)[^\n]*$|(?<!`)(?P<ticks>`{1,8})(?!`)"
@@ -54,14 +54,14 @@ _LABEL = re.compile(
 _LABEL_NUMBER = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,2})?")
 _LEVELS = frozenset((50, 66, 67, 68, 68.3, 80, 90, 95, 97.5, 2.5, 99, 99.7, 99.9))
 _LEVEL_AFTER = re.compile(
-    r"\s?-?(?:[\w-]{1,20}\s){0,3}?\(?(?:CIs?|CrI|HDI|HPD|intervals?|confidence|credible|bootstrap|ranges?|points?"
+    r"\s?-?(?:[\w-]{1,20}\s){0,3}?\(?(?:CIs?|CrI|HDI|HPD|intervals?|confidence|credible|bootstraps?|ranges?|points?"
     r"|percentiles?|quantiles?|bounds?|limits?|bands?|regions?|uncertaint)\b",
     re.IGNORECASE,
 )
 _LEVEL_BEFORE = re.compile(r"(?:\b(?:bootstraps?|intervals?(?: are)?|confidence|CIs?|credible)|\()\s*$", re.IGNORECASE)
 _LEVEL_VALUES = re.compile(r"\s*:?\s*[\[(]?[-−+]?[0-9.]")
 _PREPOSITION = re.compile(
-    r"\b(?:in|since|from|to|until|till|before|after|by|through|during|around|year|season|and|of)\s$", re.IGNORECASE
+    r"\b(?:in|since|from|to|until|till|before|after|by|through|during|around|year|season|and|of|the)\s$", re.IGNORECASE
 )
 _COUNTED = re.compile(
     r"\s(?:[A-Za-z-]{2,20}\s)?(?:rows|records|samples|observations|points|cells|values|simulations|permutations"
@@ -137,10 +137,10 @@ def is_year(value: float, before: str, after: str) -> bool:
 
 
 def within_dates(a: float, b: float, a_year: bool, b_year: bool, dashed: bool) -> bool:
-    """Whether a range is one of years: 1700-1979, or 1976-81."""
+    """Whether a range of whole numbers is one of years: 1700-1979, or 1976-81."""
     if a_year and b_year:
         return True
-    return a_year and dashed and 10 <= b <= 99 and b == int(b) and b > a % 100
+    return a_year and dashed and (1000 <= b <= 2100 or (10 <= b <= 99 and b > a % 100))
 
 
 def range_between(masked: str, start: int, tail: int, following: int, end: int) -> _RANGE | None:

@@ -39,7 +39,7 @@ _PLACE = re.compile(r"row ([1-9][0-9]{0,8}), column (.*)", re.DOTALL)
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-class Unreadable(Exception):  # noqa: N818 - a property of the file, not a mistake of the program
+class Unreadable(Exception):
     """An artifact that is not read. `reason` says why, on one safe line."""
 
     def __init__(self, reason: str) -> None:

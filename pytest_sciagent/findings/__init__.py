@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..models import Mention
 from ..runs import Run
 from .mentions import mentions_in, resolve_mentions
 from .report import ParsedReport, parse_report
@@ -22,20 +21,16 @@ def parse_findings(run: Run) -> ParsedReport:
         UnsafeFile: the report is not what was frozen.
     """
     parsed = parse_report(run.report_text or "")
-    files = RunFiles([entry.path for entry in run.manifest.files if entry.role != "log"], run.manifest.report or "")
-    inputs = {
-        _base(path) for hashes in (run.manifest.inputs.before, run.manifest.inputs.after) for path in hashes or ()
-    }
-
-    def mentions(text: str) -> tuple[Mention, ...]:
-        return tuple(m for m in mentions_in(text, files) if m.paths or _base(m.text) not in inputs)
-
+    manifest = run.manifest
+    artifacts = [entry.path for entry in manifest.files if entry.role != "log"]
+    others = [entry.path for entry in run.with_role("log")]
+    others += [*(manifest.inputs.before or ()), *(manifest.inputs.after or ())]
+    files = RunFiles(artifacts, manifest.report or "", others)
     return replace(
         parsed,
-        findings=tuple(f.model_copy(update={"mentions": mentions(f.section.text)}) for f in parsed.findings),
-        shared_mentions=mentions("\n\n".join(section.text for section in parsed.shared)),
+        findings=tuple(
+            finding.model_copy(update={"mentions": mentions_in(finding.section.text, files)})
+            for finding in parsed.findings
+        ),
+        shared_mentions=mentions_in("\n\n".join(section.text for section in parsed.shared), files),
     )
-
-
-def _base(path: str) -> str:
-    return path.rpartition("/")[2]

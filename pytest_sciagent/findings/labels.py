@@ -49,7 +49,10 @@ class Label:
 
 
 def read_label(text: str) -> Label | None:
-    """The label with which the plain text of a heading or bold line starts, or None if it names no single finding."""
+    """The label with which a heading or bold line starts, or None if it names no single finding.
+
+    `text` is plain and its white space folded: the patterns here are slow on long runs of it.
+    """
     short = _SHORT.match(text)
     match = short or _NAMED.match(text)
     if match is None:

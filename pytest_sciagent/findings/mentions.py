@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from os.path import commonpath
 from urllib.parse import unquote
 
 from ..models import Mention
-from .run_files import INPUTS, LOGS, MAX_MATCHES, OUTPUT, RunFiles, components, expand_braces, is_pattern
+from ..runs.roles import role_of
+from .run_files import MAX_MATCHES, RunFiles, components, expand_braces, is_pattern
 
 MAX_MENTIONS = 500
 MAX_LENGTH = 300
 MAX_PATTERNS = 50  # globs tried in one text
 
-_CODE = "c cc cpp f f90 f95 go h hpp ipynb java jl js m py r rmd rs scala sh sql ts"
-_TABLES = "arrow csv feather h5 hdf5 json jsonl mat npy npz parquet tsv xls xlsx"
-_FIGURES = "gif jpeg jpg pdf png svg tif tiff webp"
-_KNOWN = frozenset(f"{_CODE} {_TABLES} {_FIGURES}".split())
+_ARTIFACTS = ("analysis_source", "notebook", "result", "figure")
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _WORD = r"""(?:[^\s`"'<>|()\[\]{},;=→⇒“”‘’…]++|\{[^\s`{}]{0,100}\})+"""
@@ -44,7 +41,8 @@ def resolve_mentions(section_text: str, paths: Sequence[str], report_path: str) 
 
     `paths` are the run's frozen files, such as `output/results/a.csv`; `report_path` is the report among them, whose
     folder is where relative names start. The report, logs, URLs and the task's inputs are no mentions. A mention
-    without paths looks like a file of the run but is none. At most `MAX_MENTIONS`, of `MAX_LENGTH` characters.
+    without paths looks like a file of the run but is none, or could be several. At most `MAX_MENTIONS` are found, each
+    of at most `MAX_LENGTH` characters.
     """
     return mentions_in(section_text, RunFiles(paths, report_path))
 
@@ -96,13 +94,15 @@ class _Reading:
             return
         if paths := self._look_up(name) or self._look_up(_KEY.sub("", name)):
             yield from self._mention(name, paths)
-        elif not is_call and _is_missing(_KEY.sub("", name)):
+        elif not is_call and self._is_missing(_KEY.sub("", name)):
             yield Mention(text=name)
 
     def _mention(self, name: str, paths: list[str]) -> Iterator[Mention]:
         if paths == [self._files.report]:
             return
-        self._folder = commonpath([path.rpartition("/")[0] for path in paths])
+        folders = sorted({path.rpartition("/")[0] for path in paths})
+        if all(f"{folder}/".startswith(f"{folders[0]}/") for folder in folders):
+            self._folder = folders[0]
         yield Mention(text=name, paths=tuple(paths))
 
     def _look_up(self, name: str) -> list[str]:
@@ -117,13 +117,25 @@ class _Reading:
             return []
         found: dict[str, None] = {}
         for plain in expand_braces(name):
-            if not is_pattern(plain):
-                found.update(dict.fromkeys(self._files.find(plain, self._folder)))
-            elif self._globs < MAX_PATTERNS:
+            paths = self._files.find(plain, self._folder)
+            if not paths and is_pattern(plain) and self._globs < MAX_PATTERNS:
                 self._globs += 1
-                found.update(dict.fromkeys(self._files.matching(plain)))
+                paths = self._files.matching(plain)
+            found.update(dict.fromkeys(paths))
         found.pop(self._files.report, None)
         return list(found)[:MAX_MATCHES]
+
+    def _is_missing(self, name: str) -> bool:
+        """Whether a name that means no file looks like one of the run, by its extension; `stats.norm.pdf` does not."""
+        parts, _ = components(name)
+        if not parts or not _PATH_SHAPED.fullmatch(name) or role_of(parts[-1], None) not in _ARTIFACTS:
+            return False
+        if self._files.is_other(parts):
+            return False
+        stem, _, extension = parts[-1].rpartition(".")
+        if not any(character.isalnum() for character in stem):
+            return False
+        return len(parts) > 1 or ((len(extension) > 1 or len(stem) > 2) and not _DOTTED.fullmatch(name))
 
 
 def _bare(word: str) -> str:
@@ -137,16 +149,3 @@ def _bare(word: str) -> str:
     elif "/" not in name or name.endswith((":*", ".**")) or _ENDED.search(name):  # "**Files: fit.csv**", "*robust.*"
         name = name.rstrip("*")
     return name.rstrip(_PUNCTUATION)
-
-
-def _is_missing(name: str) -> bool:
-    """Whether a name that means no file looks like one of the run, by its extension; `stats.norm.pdf` does not."""
-    parts, _ = components(name)
-    if not parts or not _PATH_SHAPED.fullmatch(name):
-        return False
-    stem, dot, extension = parts[-1].rpartition(".")
-    if not dot or extension.lower() not in _KNOWN or not any(character.isalnum() for character in stem):
-        return False
-    if parts[0] == LOGS or (OUTPUT not in parts and not INPUTS.isdisjoint(parts)):
-        return False
-    return len(parts) > 1 or ((len(extension) > 1 or len(stem) > 2) and not _DOTTED.fullmatch(name))

@@ -20,15 +20,15 @@ MAX_REPORT_CHARS = 2_000_000
 MAX_REPORT_LINES = 250_000
 USUAL_FINDINGS = 5
 _MAX_LINE = 1_000  # of a line, as much is read to find headings and labels
-_MAX_PARAGRAPH = 5_000
 _MAX_TITLE = 300
 _MAX_LISTED = 10
 _BOLD = 7  # ranks below every heading
 
-_LABEL_HINT = re.compile(r"finding|discovery|\bD[0-9]", re.IGNORECASE)
+_LABEL_HINT = re.compile(r"finding|discovery|D[0-9]", re.IGNORECASE)
 _MARKUP = re.compile(r"[*_`\[<&\\!]")
-_HIDDEN_IN_PARAGRAPH = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<!--.*?(?:-->|\Z)", re.DOTALL)
+_HIDDEN_IN_PARAGRAPH = re.compile(r"(?<!`)(`{1,3})(?!`).*?(?<!`)\1(?!`)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _BOLD_LINE = re.compile(r"^[ \t]*(?=\*\*|__)", re.MULTILINE)
+_SPACE = re.compile(r"\s+")
 _DECORATION = re.compile(r"(?:<[^<>]{0,100}>|[\W\d_])*")
 
 
@@ -116,7 +116,7 @@ def _outline(lines: list[str]) -> tuple[list[_Heading], list[str]]:
         if token.type == "heading_open" and not _is_prose(token, inline):
             headings.append(_heading(token, inline, notes))
         elif token.type in ("paragraph_open", "heading_open") and _LABEL_HINT.search(inline.content):
-            headings.extend(_bold_lines(inline.content[:_MAX_PARAGRAPH], token.map[0], notes))
+            headings.extend(_bold_lines(inline.content, token.map[0], notes))
     return headings, notes
 
 
@@ -140,18 +140,19 @@ def _heading(token: Token, inline: Token, notes: list[str]) -> _Heading:
     return _Heading(token.map[0], token.map[1], int(token.tag[1:]), text, label)
 
 
-def _bold_lines(content: str, first_line: int, notes: list[str]) -> Iterator[_Heading]:
-    """The lines of a paragraph that start in bold with a label."""
+def _bold_lines(content: str, line: int, notes: list[str]) -> Iterator[_Heading]:
+    """The lines of a paragraph, whose first is `line`, that start in bold with a label."""
     visible = _HIDDEN_IN_PARAGRAPH.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), content)
     starts = [m.end() for m in _BOLD_LINE.finditer(visible)]
+    counted = 0
     for start, stop in pairwise([*starts, len(content)]):
-        children = _children(content[start:stop].strip()[:_MAX_LINE])
-        bold, line_rest = _split_bold(children)
+        line, counted = line + content.count("\n", counted, start), start
+        bold, line_rest = _split_bold(_children(content[start:stop].strip()))
         label = read_label(bold + line_rest)
-        line = first_line + content.count("\n", 0, start)
         if label is not None and _stands_alone(label, bold, line_rest):
-            yield _Heading(line, line + 1, _BOLD, bold + line_rest, label, line_rest.strip(" \t:.–—-") != "")
-        elif label is None and read_label(bold) is None:
+            text = bold if label.end < len(bold.rstrip(" .:")) else bold + line_rest  # the title is in bold, or follows
+            yield _Heading(line, line + 1, _BOLD, text, read_label(text), line_rest.strip(" \t:.–—-") != "")
+        elif label is None:
             _note_refused(bold, line, notes)
 
 
@@ -164,23 +165,31 @@ def _stands_alone(label: Label, bold: str, line_rest: str) -> bool:
 
 def _note_refused(text: str, line: int, notes: list[str]) -> None:
     if len(notes) < _MAX_LISTED and resembles_label(text):
-        notes.append(f'Line {line + 1} ("{one_line(text, 80)}") is not the label of one finding (0 to {MAX_NUMBER}).')
+        quote = one_line(text, 80)
+        notes.append(f'Line {line + 1} ("{quote}") labels no finding: it names no single number up to {MAX_NUMBER}.')
 
 
 def _children(content: str) -> list[Token]:
     content = content[:_MAX_LINE]
     if not _MARKUP.search(content):
         return [Token("text", "", 0, content=content)]
-    return _inlines().parseInline(content)[0].children or []
+    children = _inlines().parseInline(content)[0].children or []
+    return [token for token in children if token.type != "text" or token.content]
 
 
 def _plain(tokens: Iterable[Token]) -> str:
-    """The text of inline tokens without its markup."""
-    return "".join(
-        " " if token.type in ("softbreak", "hardbreak") else token.content
-        for token in tokens
-        if token.type != "html_inline"
+    """The text of inline tokens without its markup, white space folded."""
+    return _fold(
+        "".join(
+            " " if token.type in ("softbreak", "hardbreak") else token.content
+            for token in tokens
+            if token.type != "html_inline"
+        )
     )
+
+
+def _fold(text: str) -> str:
+    return _SPACE.sub(" ", text)
 
 
 def _split_bold(children: list[Token]) -> tuple[str, str]:
@@ -276,7 +285,8 @@ def _notes(findings: list[Finding], repeats: dict[int, list[_Heading]], lines: l
 
 def _elsewhere(lines: list[str]) -> str:
     """Where a label stands in a place that does not count."""
-    found = [i + 1 for i, line in enumerate(lines) if resembles_label(_DECORATION.sub("", line[:_MAX_LINE], count=1))]
+    bare = (_fold(_DECORATION.sub("", line[:_MAX_LINE], count=1)) for line in lines)
+    found = [number for number, line in enumerate(bare, 1) if resembles_label(line)]
     if not found:
         return ""
     return f" Labels in lists, quotes, code, HTML or running text do not count (line {_listed(map(str, found))})."

@@ -50,10 +50,15 @@ def _end(path: str) -> str:
 
 
 class RunFiles:
-    """The frozen files of a run, without its logs, and the report among them, where relative names start."""
+    """The frozen files of a run, without its logs, and the report among them, where relative names start.
 
-    def __init__(self, paths: Sequence[str], report_path: str) -> None:
+    `others` are files that may be spoken of but are no artifacts: the logs and the task's inputs.
+    """
+
+    def __init__(self, paths: Sequence[str], report_path: str, others: Iterable[str] = ()) -> None:
+        logs = [path for path in paths if path.startswith(f"{LOGS}/")]
         paths = [path for path in paths if not path.startswith(f"{LOGS}/")]
+        self._others = frozenset(path.rpartition("/")[2] for path in [*logs, *others])
         self.report = report_path
         self._home = report_path.rpartition("/")[0]
         self._files = _Names(paths)
@@ -88,6 +93,11 @@ class RunFiles:
             parts = [*parts, "**"]
         found = (path for path in islice(self._files.all, MAX_SCANNED) if _matches(["**", *parts], path.split("/")))
         return self._without_report(list(islice(found, MAX_MATCHES + 1)))[:MAX_MATCHES]
+
+    def is_other(self, parts: list[str]) -> bool:
+        """Whether the path of these components, which is no file of the run, is a log or an input of the task."""
+        is_input = OUTPUT not in parts and not INPUTS.isdisjoint(parts)
+        return is_input or parts[0] == LOGS or parts[-1] in self._others
 
     def _place(self, names: _Names, parts: list[str], previous: str, is_foreign: bool) -> str | None:
         name = "/".join(parts)
@@ -142,10 +152,10 @@ def expand_braces(name: str) -> list[str]:
 
 
 def _is_telling(parts: list[str]) -> bool:
-    """Whether a pattern says more than "any file": `F*` and `output/**` don't, `*.csv` and `fit_*` do."""
-    own = [part for part in parts if part != OUTPUT]
-    letters = sum(character.isalnum() for part in own for character in part)
-    return letters >= 3 or (letters > 0 and (len(own) > 1 or "." in own[0]))
+    """Whether a pattern says more than "any file" or `x*y`: `output/**` and `F*` don't, `*.csv` and `f1_*` do."""
+    own = "/".join(part for part in parts if part != OUTPUT)
+    letters = sum(character.isalnum() for character in own)
+    return letters >= 3 or (letters > 0 and any(mark in own for mark in "/._-"))
 
 
 def _matches(pattern: list[str], parts: list[str]) -> bool:

@@ -18,7 +18,7 @@ MAX_CHARS = 200_000
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<inside>.*)```", re.DOTALL)
 
 
-class BadAnswer(Exception):  # noqa: N818 - the answer is bad, the program is not
+class BadAnswer(Exception):
     """An answer that can't be used: the verdict is an error, never a level.
 
     Attributes:

@@ -17,9 +17,8 @@ from ..documents import plain_json, read_text
 from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
 from .clients import Reply
-from .judge import AnswerContext
 from .prompts import answer_schema
-from .requests import Request
+from .requests import AnswerContext, Request
 from .settle import answered, settle
 
 SCHEMA = "sciagent-handoff/1"
@@ -150,6 +149,6 @@ def settle_answers(
         if request is None:
             continue
         reply = Reply(answer.text, "assessed", "", judge.model, JudgeUsage(), 0.0)
-        entries.append(settle(request, judge, reply, context.quotes, context.findings, time=answer.time))
+        entries.append(settle(request, judge, reply, context, time=answer.time))
         taken.add(answer.key)
     return entries, taken

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ..evidence import QuoteIndex
-from ..ledger import Ledger
-from ..models import Finding, JudgeIdentity, JudgeUsage, LedgerEntry
+from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
 from ..text import one_line
 from .clients import Prompt, Reply
-from .requests import Request
+from .requests import AnswerContext, Request
 from .settle import answered, settle
-
-
-@dataclass(frozen=True)
-class AnswerContext:
-    """What an answer is checked against and recorded in: one run's ledger, quotes and findings."""
-
-    ledger: Ledger
-    quotes: QuoteIndex
-    findings: Sequence[Finding]
-    record: Callable[[LedgerEntry], None]
 
 
 class Judge:
@@ -54,7 +40,7 @@ class Judge:
             reply = _failed(f"{type(error).__name__}: {error}")
         if reply is None:
             return known
-        entry = settle(request, self.identity, reply, context.quotes, context.findings)
+        entry = settle(request, self.identity, reply, context)
         context.ledger.add(entry)
         context.record(entry)
         return entry

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..evidence import EvidencePackage
     from ..models import Card, Criterion, Finding
+    from ..models.prior_art import Hit
     from ..tasks import Task
 
 _PARTS = {
@@ -25,6 +26,7 @@ _PARTS = {
     "grouping": ("system", "grouping"),
     "target": ("system", "target"),
     "plan": ("system", "plan"),
+    "novelty": ("system", "novelty"),
 }
 _EXTRAS = ("data_sources", "required_analysis", "metrics", "comparisons", "expected_artifacts")
 
@@ -90,6 +92,10 @@ def target_text(nonce: str, card: Card, findings: Sequence[Finding]) -> str:
 def plan_text(nonce: str, task: Task, finding: Finding) -> str:
     columns = {name: list(variables) for name, variables in task.manifest.variables.items()}
     return _render("plan", nonce, task=task, finding=finding, columns=columns)
+
+
+def novelty_text(nonce: str, finding: Finding, hits: Sequence[Hit]) -> str:
+    return _render("novelty", nonce, finding=finding, hits=hits)
 
 
 def answer_schema(kind: str) -> dict[str, Any]:

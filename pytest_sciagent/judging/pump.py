@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from ..models import LedgerEntry
 from .clients import Client
-from .judge import AnswerContext
-from .requests import Request
+from .requests import AnswerContext, Request
 from .settle import settle
 
 
@@ -66,7 +65,7 @@ async def _pump(
                 progress.fatal = progress.fatal or reply.detail
                 return
             context = question.context
-            entry = settle(question.request, client.identity, reply, context.quotes, context.findings)
+            entry = settle(question.request, client.identity, reply, context)
             _keep(context, entry)
             progress.done += 1
             progress.failed += entry.status != "assessed"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..digest import sha256_json
-from ..models import JudgeIdentity
+from ..evidence import QuoteIndex
+from ..ledger import Ledger
+from ..models import Finding, JudgeIdentity, LedgerEntry
 from .clients import Prompt
 from .prompts import template_digest
 
-Kind = Literal["criterion", "grouping", "target", "plan"]
+Kind = Literal["criterion", "grouping", "target", "plan", "novelty"]
 KEY_VERSION = 1
 
 
@@ -48,3 +50,15 @@ class Request:
                 "draw": self.draw,
             }
         )
+
+
+@dataclass(frozen=True)
+class AnswerContext:
+    """What an answer is checked against and recorded in: one run's ledger, quotes and findings,
+    and the ids of the publications in its task's snapshot."""
+
+    ledger: Ledger
+    quotes: QuoteIndex
+    findings: Sequence[Finding]
+    publications: Sequence[str]
+    record: Callable[[LedgerEntry], None]

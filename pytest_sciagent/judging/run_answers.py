@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..models import Finding, Model
+from ..models.novelty import ATOMS, NoveltyAnswer
 from ..models.plan import RecomputePlan
 from .answers import BadAnswer
 
@@ -46,7 +47,12 @@ class PlanAnswer(Model):
     plans: tuple[RecomputePlan, ...] = Field(max_length=4)
 
 
-RUN_ANSWERS: dict[str, type[Model]] = {"grouping": GroupingAnswer, "target": TargetAnswer, "plan": PlanAnswer}
+RUN_ANSWERS: dict[str, type[Model]] = {
+    "grouping": GroupingAnswer,
+    "target": TargetAnswer,
+    "plan": PlanAnswer,
+    "novelty": NoveltyAnswer,
+}
 
 
 def complete_groups(answer: GroupingAnswer, finding_ids: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -68,17 +74,29 @@ def complete_groups(answer: GroupingAnswer, finding_ids: Sequence[str]) -> tuple
     return (*answer.groups, *((f,) for f in finding_ids if f not in seen))
 
 
-def check_run_answer(answer: BaseModel, findings: Sequence[Finding]) -> None:
-    """Check an answer about a run against its findings.
+def check_run_answer(answer: BaseModel, findings: Sequence[Finding], publications: Sequence[str] = ()) -> None:
+    """Check an answer about a run against its findings, and against the publications it was shown.
 
     Raises:
-        BadAnswer: it names findings that are not there, or groups that overlap or hold one finding.
+        BadAnswer: it names findings that are not there, groups that overlap or hold one finding, leaves a publication
+            out or says two things at once of one.
     """
     ids = [f.id for f in findings]
     if isinstance(answer, GroupingAnswer):
         complete_groups(answer, ids)
     if isinstance(answer, TargetAnswer) and answer.finding is not None and answer.finding not in ids:
         raise BadAnswer("wrong_ids", f"{answer.finding!r} is not a finding of this run")
+    if isinstance(answer, NoveltyAnswer):
+        if sorted(c.id for c in answer.candidates) != sorted(publications):
+            raise BadAnswer("wrong_ids", "each publication must be compared exactly once")
+        for candidate in answer.candidates:
+            atoms = candidate.atoms().values()
+            if any(a.match and a.substantive_new for a in atoms):
+                raise BadAnswer("contradictory", f"{candidate.id}: an atom is both shared and new")
+            if all(a.match for a in atoms) and not candidate.contains:
+                raise BadAnswer(
+                    "contradictory", f"{candidate.id}: all {len(ATOMS)} atoms match, yet it does not contain"
+                )
 
 
 def strict_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from importlib.metadata import version
 from typing import Any
 
 from ..evidence import QuoteIndex
-from ..models import GAPS, Anchors, Citation, Criterion, Finding, JudgeIdentity, LedgerEntry, Receipt, Status, Verdict
+from ..models import GAPS, Anchors, Citation, Criterion, JudgeIdentity, LedgerEntry, Receipt, Status, Verdict
 from ..text import one_line
 from .answers import BadAnswer, CriterionAnswer, level_of, parse_answer, parse_object
 from .clients import Reply
-from .requests import Request
+from .requests import AnswerContext, Request
 from .run_answers import RUN_ANSWERS, check_run_answer
 
 MAX_REASON = 2000
@@ -28,8 +28,7 @@ def settle(
     request: Request,
     judge: JudgeIdentity,
     reply: Reply,
-    quotes: QuoteIndex,
-    findings: Sequence[Finding],
+    context: AnswerContext,
     *,
     time: str | None = None,
 ) -> LedgerEntry:
@@ -39,7 +38,7 @@ def settle(
         values = {"status": reply.status, "reason": reply.detail}
     else:
         try:
-            values = _read(request, reply.text, quotes, findings)
+            values = _read(request, reply.text, context)
         except BadAnswer as error:
             values = {"status": "invalid", "reason": one_line(f"{error.reason_code}: {error}", 500)}
     return LedgerEntry(
@@ -60,11 +59,11 @@ def settle(
     )
 
 
-def _read(request: Request, text: str, quotes: QuoteIndex, findings: Sequence[Finding]) -> dict[str, Any]:
+def _read(request: Request, text: str, context: AnswerContext) -> dict[str, Any]:
     if request.kind == "criterion":
-        return _read_criterion(parse_answer(text), quotes)
+        return _read_criterion(parse_answer(text), context.quotes)
     answer = parse_object(text, RUN_ANSWERS[request.kind])
-    check_run_answer(answer, findings)
+    check_run_answer(answer, context.findings, context.publications)
     plain = answer.model_dump(mode="json")
     return {
         "status": "assessed",

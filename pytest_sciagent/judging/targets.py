@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..evidence.citations import comparable
 from ..evidence.numbers import extract_numbers
-from ..models import Card, Finding, Quantity
-from .run_answers import StatedValue, TargetAnswer
+from ..models import Card, Finding
+from .run_answers import TargetAnswer
 
 
 def target_level(match: TargetAnswer, card: Card, findings: Mapping[str, Finding]) -> float:
@@ -25,23 +26,40 @@ def target_level(match: TargetAnswer, card: Card, findings: Mapping[str, Finding
     return 0.5 if match.direction or core else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number that stands in a finding and answers a card's quantity; `value` in the card's unit."""
+
+    key: str
+    quote: str
+    asserted: str
+    value: float
+
+
+def stated_quantities(match: TargetAnswer, card: Card, finding: Finding) -> list[Stated]:
+    """What the finding really states of the card's quantities: the quote stands in its own section, the number in the
+    quote, and its unit can be converted."""
+    section = comparable(finding.section.text)
+    by_key = {q.key: q for q in card.quantities}
+    found = []
+    for value in match.values:
+        quantity = by_key.get(value.key)
+        if quantity is None or comparable(value.quote) not in section:
+            continue
+        written = next((n for n in extract_numbers(value.quote) if abs(n.value - value.value) <= n.half_width), None)
+        converted = convert(value.value, value.unit, quantity.unit) if written is not None else None
+        if written is not None and converted is not None:
+            found.append(Stated(value.key, value.quote, written.text, converted))
+    return found
+
+
 def core_quantities_hold(match: TargetAnswer, card: Card, finding: Finding) -> bool:
     """Whether the finding states every core quantity of the card, each within its tolerance; False if there is none."""
+    stated = stated_quantities(match, card, finding)
     core = [q for q in card.quantities if q.role == "core"]
     return bool(core) and all(
-        any(_holds(value, quantity, finding) for value in match.values if value.key == quantity.key)
-        for quantity in core
+        any(s.key == q.key and q.tolerance.accepts(s.value, q.value) for s in stated) for q in core
     )
-
-
-def _holds(stated: StatedValue, quantity: Quantity, finding: Finding) -> bool:
-    if comparable(stated.quote) not in comparable(finding.section.text):
-        return False
-    written = [n for n in extract_numbers(stated.quote) if abs(n.value - stated.value) <= n.half_width]
-    if not written:
-        return False
-    converted = convert(stated.value, stated.unit, quantity.unit)
-    return converted is not None and quantity.tolerance.accepts(converted, quantity.value)
 
 
 def convert(value: float, unit: str, target: str) -> float | None:

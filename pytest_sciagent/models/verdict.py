@@ -114,7 +114,7 @@ class LedgerEntry(Model):
     """One recorded answer (see architecture, "The ledger"). `kind` tells criteria from the prompts of a whole run."""
 
     key: Sha256
-    kind: Literal["criterion", "grouping", "target", "plan"] = "criterion"
+    kind: Literal["criterion", "grouping", "target", "plan", "novelty"] = "criterion"
     criterion_id: str
     finding: str | None = None
     status: Status

@@ -114,11 +114,18 @@ class Board:
         results = self.results
         if results is not None:
             config = session.config
+            self._drop_empty_teardowns(config)
             if results.decision is not None and results.decision.outcome == "inconclusive" and exitstatus == 0:
                 session.exitstatus = EXIT_INCONCLUSIVE
             config.hook.pytest_sciagent_scores(config=config, results=results)
             self._save(session, results)
         return (yield)
+
+    def _drop_empty_teardowns(self, config: pytest.Config) -> None:
+        """For each failure pytest searches all tear-down reports for captured text; those of criteria have none."""
+        terminal = config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and "" in terminal.stats:
+            terminal.stats[""] = [r for r in terminal.stats[""] if getattr(r, "nodeid", None) not in self._seen]
 
     def _save(self, session: pytest.Session, results: Results) -> None:
         """Write what stays: recorded verdicts, then the JSON file. What can't be written is told, with exit code 4."""

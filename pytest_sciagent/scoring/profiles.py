@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from ..models import Criterion
 from .interval import Interval
@@ -21,6 +22,7 @@ class FindingScore:
     assessed: Fraction
 
 
+@cache
 def exact(number: float) -> Fraction:
     """A weight or level as written in decimals: 0.1 is one tenth, not its nearest binary fraction."""
     return Fraction(str(number))

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from ..documents import load_yaml, read_text, shipped_folder
 from ..models import Card, Reference, Source, TaskManifest
+from ..models.prior_art import Hit, PriorArt
+
+MAX_HITS = 12
 
 
 class Task:
@@ -50,6 +53,31 @@ class Task:
         """The hidden reference findings; none where the task has no reference."""
         path = self.path / "hidden" / "reference.yaml"
         return load_yaml(path, Reference).cards if path.is_file() else ()
+
+    @cached_property
+    def prior_art(self) -> PriorArt | None:
+        """The frozen literature snapshot, where the task has one."""
+        path = self.path / "hidden" / "prior_art.yaml"
+        return load_yaml(path, PriorArt) if path.is_file() else None
+
+    @cached_property
+    def earlier_hits(self) -> tuple[Hit, ...]:
+        """The publications of the snapshot that are certainly from before T0, without the source study; at most 12.
+
+        A date of a year or a month alone never counts as earlier.
+        """
+        if self.prior_art is None:
+            return ()
+        whole = [h for h in self.prior_art.hits if h.date is not None and len(h.date) == len("YYYY-MM-DD")]
+        earlier = [h for h in whole if str(h.date) < self.manifest.t0 and not self._is_source(h)]
+        return tuple(earlier[:MAX_HITS])
+
+    def _is_source(self, hit: Hit) -> bool:
+        source = self.source
+        if source is None:
+            return False
+        same_doi = hit.doi is not None and source.doi is not None and hit.doi.lower() == source.doi.lower()
+        return same_doi or hit.title.casefold().strip() == source.title.casefold().strip()
 
     @cached_property
     def source(self) -> Source | None:

@@ -1,10 +1,11 @@
 """Runs a verification script or a rerun apart from everything else: limited, without network, killed with its children.
 
 What the command sees is a private root: the system's libraries and this Python interpreter, the `inputs`, all of them
-read-only, an own `/proc`, a `/dev` without devices, and three writable places: `/scratch` (where it starts), `/tmp` and
-`/dev/shm`. The tasks installed with this package are hidden. Its environment is built here and nothing of the caller's gets in. Two ways lead there, tried for real by
-`isolation_available`: bubblewrap, or namespaces of our own (`enter.py`). Root always takes the second, because only
-there the command can be given a user id that the kernel's process limit applies to.
+read-only, an own `/proc`, a `/dev` with no more than null, zero, full and random, and three writable places: `/scratch`
+(where it starts), `/tmp` and `/dev/shm`. The tasks installed with this package are hidden. Its environment is built
+here and nothing of the caller's gets in. Two ways lead there, tried for real by `isolation_available`: bubblewrap, or
+namespaces of our own (`enter.py`). Root always takes the second, because only there the command can be given a user id
+that the kernel's process limit applies to.
 
 A script is best started as `[sys.executable, "/verify/recompute.py", "/data"]`, without `-I` or `-P`: its own folder is
 then the first of `sys.path`, so that `import common` finds the file next to it. That folder is as trusted as the
@@ -76,7 +77,7 @@ class Outcome:
     isolation: str
 
 
-class SandboxUnavailable(Exception):  # noqa: N818 - a state of the machine, not a mistake
+class SandboxUnavailable(Exception):
     """Nothing here can keep a command apart, or setting its sandbox up failed."""
 
 

@@ -1,0 +1,35 @@
+# Two commands: `make demo` shows the main job on the shipped runs, `make test` runs all checks. Both set up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint setup schemas bench clean
+
+setup: $(VENV)/.done
+
+$(VENV)/.done: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# Failing criteria are what the demo shows, so pytest's exit code 1 is a success here; every other code is not.
+demo: setup
+	$(BIN)/pytest --sciagent-run=runs/ -q --no-header --tb=no -r N -v || [ $$? -eq 1 ]
+
+test: setup lint
+	$(BIN)/pytest -q
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+schemas: setup
+	$(BIN)/sciagent schema schemas
+
+bench: setup
+	$(BIN)/python benchmarks/items.py
+
+clean:
+	rm -rf $(VENV) .sciagent build dist

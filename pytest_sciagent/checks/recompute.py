@@ -1,0 +1,195 @@
+"""Numbers of a finding, recalculated from the task's data: confirmed, refuted, or neither.
+
+Two sources: the verification script of a reference card that the finding matches, and recompute plans from the closed
+list. A difference that rounding, a unit, or the order of two groups explains is never a refutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from ..evidence.citations import comparable
+from ..evidence.numbers import Asserted, extract_numbers
+from ..models import Card, Finding
+from ..models.plan import TWO_GROUPS, RecomputePlan
+from ..tasks import Task
+from .plans import PlanFailed, run_plan
+
+Outcome = Literal["confirmed", "differs", "refuted", "failed"]
+REFUTED_SHARE = 0.1
+"""A number is refuted only if it is off by more than this share of the recalculated value."""
+REFUTED_WIDTHS = 10
+"""... and by more than this many half-units of its last digit."""
+SCALES = (100.0, 10.0, 1000.0, 12.0, 365.25, 52.1775, 60.0, 3600.0)
+"""Factors between units; a difference of one of them is a difference of units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalculated:
+    """One number of a finding and what the task's data say.
+
+    source: `plan` or `card`. asserted: as written. value: recalculated, in the number's unit, or None.
+    """
+
+    role: Literal["core", "supporting"]
+    source: Literal["plan", "card"]
+    quote: str
+    asserted: str
+    outcome: Outcome
+    value: float | None
+    detail: str
+
+    def facts(self) -> dict[str, JsonValue]:
+        """For receipts and prompts. A card's own value is hidden from judges, so only a plan's is shown."""
+        shown: dict[str, JsonValue] = {
+            "role": self.role,
+            "source": "task verification code" if self.source == "card" else "operation on the task data",
+            "asserted": self.asserted,
+            "quote": self.quote[:300],
+            "outcome": self.outcome,
+            "detail": self.detail,
+        }
+        if self.source == "plan" and self.value is not None:
+            shown["recalculated"] = float(f"{self.value:.6g}")
+        return shown
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """All that was recalculated for one finding. `known` is False while nobody has said what could be."""
+
+    numbers: tuple[Recalculated, ...]
+    known: bool
+
+    def of(self, role: str, *outcomes: str) -> list[Recalculated]:
+        return [n for n in self.numbers if n.role == role and n.outcome in outcomes]
+
+    @property
+    def supports(self) -> bool:
+        """A core number is confirmed by the task's data and none is refuted."""
+        return bool(self.of("core", "confirmed")) and not self.of("core", "refuted")
+
+    @property
+    def refuted(self) -> bool | None:
+        """Whether a core number is refuted; None while not known."""
+        if self.of("core", "refuted"):
+            return True
+        return False if self.known else None
+
+
+def compare(number: Asserted, value: float, comparison: str = "equals", *, either_sign: bool = False) -> Outcome:
+    """What the recalculated `value` says about an asserted number, at the precision its digits claim.
+
+    either_sign: the sign is a convention (a minus b, or b minus a), so that the other one is told but not punished.
+    """
+    if comparison in {"positive", "negative"}:
+        return "confirmed" if (value > 0) == (comparison == "positive") and value != 0 else "refuted"
+    if comparison in {"greater_than", "less_than"}:
+        bound, slack = number.value, number.half_width
+        holds = value > bound - slack if comparison == "greater_than" else value < bound + slack
+        return "confirmed" if holds else "refuted"
+    if either_sign and number.value * value < 0:
+        return "refuted" if compare(number, -value) == "refuted" else "differs"
+    gap = abs(value - number.value)
+    if gap <= number.half_width * (1 + 1e-9):
+        return "confirmed"
+    if gap <= max(REFUTED_WIDTHS * number.half_width, REFUTED_SHARE * abs(value)) or _same_but_unit(number, value):
+        return "differs"
+    return "refuted"
+
+
+def _same_but_unit(number: Asserted, value: float) -> bool:
+    """Whether the two agree within a tenth once a unit's factor is taken off."""
+    if not value:
+        return False
+    ratio = number.value / value
+    return any(abs(ratio * factor - 1) < 0.1 for scale in SCALES for factor in (scale, 1 / scale))
+
+
+def from_plans(plans: Iterable[RecomputePlan], finding: Finding, task: Task) -> list[Recalculated]:
+    """Carry out the plans for a finding. A plan whose quote or number does not stand in the finding is told as failed.
+
+    Where several plans are about one number, a confirmation outweighs a refutation: one of them meant it differently.
+    """
+    section = comparable(finding.section.text)
+    files = [f.path for f in task.manifest.files]
+    results = [_one_plan(plan, section, task, files) for plan in plans]
+    confirmed = {r.asserted for r in results if r.outcome == "confirmed"}
+    return [r for r in results if not (r.outcome == "refuted" and r.asserted in confirmed)]
+
+
+def _one_plan(plan: RecomputePlan, section: str, task: Task, files: Sequence[str]) -> Recalculated:
+    def result(outcome: Outcome, detail: str, value: float | None = None) -> Recalculated:
+        return Recalculated(plan.role, "plan", plan.quote, plan.asserted, outcome, value, detail)
+
+    if comparable(plan.quote) not in section:
+        return result("failed", "the quote does not stand in the finding")
+    number = find_number(plan.asserted, plan.quote)
+    if number is None:
+        return result("failed", "the number does not stand in the quote")
+    try:
+        value, rows = run_plan(plan, task.data_dir, files)
+    except PlanFailed as error:
+        return result("failed", str(error))
+    value *= 100 if number.percent and plan.operation == "proportion" else 1
+    return result(
+        compare(number, value, plan.comparison, either_sign=plan.operation in TWO_GROUPS),
+        f"{describe(plan)} over {rows} rows",
+        value,
+    )
+
+
+def find_number(asserted: str, quote: str) -> Asserted | None:
+    """The number written as `asserted` in `quote`, or None."""
+    wanted = extract_numbers(asserted)
+    if len(wanted) != 1:
+        return None
+    return next((n for n in extract_numbers(quote) if n.value == wanted[0].value), None)
+
+
+def describe(plan: RecomputePlan) -> str:
+    """A plan in words, for receipts."""
+    names = f"{plan.y} on {plan.x}" if plan.x is not None else plan.value or "rows"
+    parts = [f"{plan.operation} of {names} in {plan.file}"]
+    if plan.group_by is not None:
+        parts.append(f"{plan.group_by}: {plan.group_a} against {plan.group_b}")
+    if plan.within:
+        parts.append(f"within {', '.join(plan.within)}")
+    if plan.filters:
+        parts.append("where " + " and ".join(f"{f.column} {f.comparison} {f.value}" for f in plan.filters))
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedQuantity:
+    """A number of a finding that answers a quantity of a reference card, in the card's unit."""
+
+    key: str
+    quote: str
+    asserted: str
+    value: float
+
+
+def from_card(card: Card, stated: Sequence[StatedQuantity], recomputed: Mapping[str, float]) -> list[Recalculated]:
+    """The stated quantities of a matched card against what its verification script finds in the task's data."""
+    results = []
+    for quantity in card.quantities:
+        value = recomputed.get(quantity.key)
+        for number in stated:
+            if number.key != quantity.key or value is None:
+                continue
+            if quantity.tolerance.accepts(number.value, value):
+                outcome: Outcome = "confirmed"
+            elif number.value * value < 0 and quantity.role == "core":
+                outcome = "refuted"
+            else:
+                outcome = "differs"
+            detail = (
+                "within the tolerance of the task" if outcome == "confirmed" else "outside the tolerance of the task"
+            )
+            results.append(Recalculated(quantity.role, "card", number.quote, number.asserted, outcome, value, detail))
+    return results

@@ -1,0 +1,358 @@
+"""What belongs to a finding: its code, its results, and the part of each shared result that is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import PurePosixPath
+from typing import Any
+
+from pydantic import JsonValue
+
+from ..evidence.artifacts import Artifacts
+from ..evidence.json_data import json_tables
+from ..evidence.readers import Artifact, Table, Unreadable, needs_isolation
+from ..models import Citation, Finding
+from ..runs import UnsafeFile
+from ..text import clean
+from .base import CheckContext
+from .code import MAX_QUOTE, Source, Spot, Text, Use
+from .columns import finding_label, is_finding_column
+from .notebooks import notebook_results, notebook_source
+
+MAX_LISTED = 12
+MAX_SOURCES = 500
+MAX_CODE_BYTES = 5_000_000
+_CODE_ROLES = ("analysis_source", "notebook")
+_STORES = ("result", "notebook")
+
+
+class RunCode:
+    """All source files of one run, parsed on first use and kept."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self._artifacts = artifacts
+        self._paths = [entry.path for entry in artifacts.run.with_role(*_CODE_ROLES)][:MAX_SOURCES]
+        self._sources: dict[str, Source] = {}
+        self._mentions: dict[str, list[tuple[Source, Use, Spot]]] = {}
+
+    def source(self, path: str) -> Source:
+        """The source at `path`; without text where it can't be read."""
+        if path not in self._sources:
+            try:
+                data = self._artifacts.run.read_bytes(path, MAX_CODE_BYTES)
+                text = notebook_source(data) if path.endswith(".ipynb") else data.decode("utf-8-sig", "replace")
+            except (UnsafeFile, Unreadable):
+                text = ""
+            self._sources[path] = Source(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+        return self._sources[path]
+
+    @cached_property
+    def _file_names(self) -> list[tuple[Source, Text]]:
+        """Strings that look like a file's name: with a full stop."""
+        return [
+            (source, text)
+            for source in map(self.source, self._paths)
+            for text in source.strings
+            if any("." in part for part in text.parts if part is not None)
+        ]
+
+    def mentions(self, name: str) -> list[tuple[Source, Use, Spot]]:
+        """The sources whose strings name the file `name` (no folders), how they use it, and where."""
+        if name not in self._mentions:
+            found: dict[tuple[str, str], tuple[Source, Use, Spot]] = {}
+            for source, text in self._file_names:
+                if text.names_file(name):
+                    spot = source.spot_at(text.line, f"names {name}", text.column)
+                    found.setdefault((source.path, text.use), (source, text.use, spot))
+            self._mentions[name] = list(found.values())
+        return self._mentions[name]
+
+    def helpers(self, source: Source) -> list[Source]:
+        """The run's own modules that `source` imports."""
+        folder = PurePosixPath(source.path).parent
+        found = []
+        for module in sorted(source.modules) if source.is_python else ():
+            inner = module.replace(".", "/")
+            near = [str(folder / f"{inner}.py"), str(folder / inner / "__init__.py")]
+            ends = [p for p in self._paths if p.endswith((f"/{inner}.py", f"/{inner}/__init__.py"))]
+            path = next((p for p in near if p in self._paths), ends[0] if len(ends) == 1 else None)
+            if path is not None and path != source.path:
+                found.append(self.source(path))
+        return found
+
+
+@lru_cache(maxsize=2)
+def run_code(artifacts: Artifacts) -> RunCode:
+    """The code of the run behind `artifacts`. Its checks come one after the other, so that two are kept at most."""
+    return RunCode(artifacts)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result artifact. `data` and `tables` hold only the part that belongs to the finding.
+
+    `link`: how the finding leads to it: `named` in its section, `code` (its code writes or reads it), or `shared`
+    (named in a part of the report that all findings share). `labels`: numbers of findings that rows or keys carry.
+    """
+
+    path: str
+    artifact: Artifact
+    tables: tuple[Table, ...]
+    data: Any
+    link: str
+    labels: frozenset[int] = frozenset()
+
+    @property
+    def quotable(self) -> bool:
+        return not needs_isolation(self.path)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of it belongs to the finding."""
+        return bool(self.labels) and not self.data and not any(table.rows for table in self.tables)
+
+    def quote(self, *needles: str) -> str:
+        """A passage of the file with all `needles` on its first line, else its first lines."""
+        lines = (self.artifact.text or "").split("\n")
+        wanted = [needle for needle in needles if needle]
+        at = next((i for i, line in enumerate(lines) if all(n in line for n in wanted)), 0)
+        line = lines[at]
+        start = max(0, line.find(wanted[0]) - 40) if wanted and len(line) > MAX_QUOTE else 0
+        quote = line[start : start + MAX_QUOTE].strip()
+        while len(quote) < 20 and at + 1 < len(lines):
+            at += 1
+            quote = f"{quote}\n{lines[at].strip()}".strip()[:MAX_QUOTE]
+        return quote
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Something that a result stores: where (a column or a key), of what kind, how many numbers, and what to quote."""
+
+    result: Result
+    where: str
+    kind: str
+    count: int
+    needles: tuple[str, ...] = ()
+    labels: tuple[str | float, ...] = ()
+
+    @property
+    def fact(self) -> dict[str, JsonValue]:
+        return {"path": self.result.path, "where": self.where[:MAX_QUOTE], "kind": self.kind, "values": self.count}
+
+
+class Scope:
+    """Everything that belongs to one finding of one run."""
+
+    def __init__(self, context: CheckContext) -> None:
+        if context.finding is None:
+            raise ValueError("this criterion is of a finding, not of a whole run")
+        self.context = context
+        self.finding: Finding = context.finding
+        self.run = context.run
+        self.code = run_code(context.artifacts)
+        self.numbers = frozenset(f.number for f in context.report.findings)
+
+    # ---- code
+
+    @cached_property
+    def named_sources(self) -> list[Source]:
+        return [self.code.source(f.path) for f in self.context.artifacts.of(self.finding.artifacts, *_CODE_ROLES)]
+
+    @cached_property
+    def writers(self) -> dict[str, Spot]:
+        """The sources that write a result which the finding names, each with the place that names it."""
+        return self.writers_of(path for path, _ in self.named_results)
+
+    def writers_of(self, paths: Iterable[str]) -> dict[str, Spot]:
+        """The sources whose strings name one of these files other than to read it."""
+        found: dict[str, Spot] = {}
+        for path in paths:
+            for source, use, spot in self.code.mentions(PurePosixPath(path).name):
+                if use != "read" and source.path != path:
+                    found.setdefault(source.path, spot)
+        return found
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """The finding's code: what it names, what writes its results, and the run's own modules these import."""
+        return self.closure([*self.named_sources, *map(self.code.source, self.writers)])
+
+    def closure(self, sources: Iterable[Source]) -> list[Source]:
+        """`sources` and the run's own modules that they import, each once."""
+        found: dict[str, Source] = {}
+        waiting = list(sources)
+        while waiting:
+            source = waiting.pop(0)
+            if source.path not in found:
+                found[source.path] = source
+                waiting += self.code.helpers(source)
+        return list(found.values())
+
+    # ---- results
+
+    @cached_property
+    def named_results(self) -> list[tuple[str, Artifact | None]]:
+        """The results that the finding names, readable or not; an executed notebook with outputs is one of them."""
+        found: list[tuple[str, Artifact | None]] = []
+        for entry in self.context.artifacts.of(self.finding.artifacts, *_STORES):
+            artifact = self.context.artifacts.get(entry.path)
+            if entry.role == "result" or (artifact is not None and artifact.facts.get("outputs")):
+                found.append((entry.path, artifact))
+        return found
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The readable results of this finding, each cut to its own part: those it names, and those whose rows or keys
+        carry its number."""
+        return [r for r in self.records if r.link == "named" or self.finding.number in r.labels]
+
+    @cached_property
+    def records(self) -> list[Result]:
+        """The results that the finding names, then those its code names, then those that shared parts of the report
+        name."""
+        paths = {path: "named" for path, _ in self.named_results}
+        known = [entry.path for entry in self.run.with_role("result") if entry.path not in paths]
+        paths |= {path: "code" for path in known if self._is_named_by_code(path)}
+        shared = [path for mention in self.context.report.shared_mentions for path in mention.paths]
+        paths |= {f.path: "shared" for f in self.context.artifacts.of(shared, "result") if f.path not in paths}
+        return self.read(paths)
+
+    def read(self, links: dict[str, str]) -> list[Result]:
+        """The readable results at these paths, by how the finding leads to them, without those of other findings."""
+        read = [(path, link, self.context.artifacts.get(path)) for path, link in links.items()]
+        own = [self._own(path, artifact, link) for path, link, artifact in read if artifact is not None]
+        return [result for result in own if not result.is_empty]
+
+    def _is_named_by_code(self, path: str) -> bool:
+        sources = {source.path for source in self.sources}
+        return any(source.path in sources for source, _, _ in self.code.mentions(PurePosixPath(path).name))
+
+    def _own(self, path: str, artifact: Artifact, link: str) -> Result:
+        labels: set[int] = set()
+        if artifact.kind == "json":
+            data = self._prune(artifact.data, labels)
+            tables = tuple(json_tables(data)) if labels else artifact.tables
+            return Result(path, artifact, tables, data, link, frozenset(labels))
+        if artifact.kind == "notebook":
+            printed, documents = notebook_results(self.run.read_bytes(path, MAX_CODE_BYTES))
+            return Result(path, artifact, printed, documents, link)
+        tables = tuple(self._own_rows(table, labels) for table in artifact.tables)
+        return Result(path, artifact, tables, None, link, frozenset(labels))
+
+    def _own_rows(self, table: Table, labels: set[int]) -> Table:
+        """`table` without the rows that a column gives to other findings; the findings it names go to `labels`."""
+        labels |= {number for name in table.columns if (number := self._finding_of(name)) is not None}
+        column = next((name for name in table.columns if is_finding_column(name)), None)
+        if column is None:
+            return table
+        kept = []
+        for index, cell in enumerate(table.column(column)):
+            number = self._finding_of(cell)
+            labels |= set() if number is None else {number}
+            if number in (None, self.finding.number):
+                kept.append(index)
+        raws = None if table.raws is None else tuple(table.raws[i] for i in kept)
+        return replace(table, rows=tuple(table.rows[i] for i in kept), raws=raws)
+
+    def _finding_of(self, label: object) -> int | None:
+        """The finding of this report that a key or cell names."""
+        number = finding_label(label) if isinstance(label, str) else label if is_number(label) else None
+        return number if number in self.numbers else None
+
+    def _prune(self, data: Any, labels: set[int]) -> Any:
+        """`data` without what is labelled with other findings; the findings it names go to `labels`."""
+        if isinstance(data, dict):
+            kept = {}
+            for key, value in data.items():
+                number = self._finding_of(key) if isinstance(value, dict | list | str | bool) else None
+                labels |= set() if number is None else {number}
+                if number in (None, self.finding.number):
+                    kept[key] = self._prune(value, labels)
+            return kept
+        if isinstance(data, list):
+            rows = []
+            for item in data:
+                label = (
+                    next((v for k, v in item.items() if is_finding_column(k)), None) if isinstance(item, dict) else None
+                )
+                number = self._finding_of(label)
+                labels |= set() if number is None else {number}
+                if number in (None, self.finding.number):
+                    rows.append(self._prune(item, labels))
+            return rows
+        return data
+
+    # ---- what a receipt says
+
+    def citation(self, stored: Result, *needles: str) -> Citation:
+        """A passage of a result; where its format can't be quoted, the words with which the finding names it."""
+        if stored.quotable:
+            return Citation(file=stored.path, quote=stored.quote(*needles))
+        return self.mention_of(stored.path)
+
+    def mention_of(self, path: str) -> Citation:
+        """The line of the finding's section that names `path`."""
+        texts = [mention.text for mention in self.finding.mentions if path in mention.paths]
+        line = next((x for x in self.finding.section.text.split("\n") if any(t in x for t in texts)), "")
+        start = max(0, line.find(texts[0]) - 60) if texts and len(line) > MAX_QUOTE else 0
+        return Citation(file=self.run.manifest.report or "", quote=line[start : start + MAX_QUOTE].strip())
+
+    @cached_property
+    def link_facts(self) -> dict[str, JsonValue]:
+        """How the finding leads to its code and results."""
+        facts: dict[str, JsonValue] = {
+            "analysis_source_paths": listed(source.path for source in self.named_sources),
+            "result_artifact_paths": listed(path for path, _ in self.named_results),
+        }
+        linked = [spot.fact for path, spot in self.writers.items() if path not in self.finding.artifacts]
+        if linked:
+            facts["sources_linked_through_results"] = listed(linked)
+        own = {*(s.path for s in self.named_sources), *self.writers}
+        helpers = [source.path for source in self.sources if source.path not in own]
+        if helpers:
+            facts["imported_helpers"] = listed(helpers)
+        not_python = [source.path for source in self.sources if not source.is_python]
+        if not_python:
+            facts["read_by_tokenizer_only"] = listed(not_python)
+        broken = [f"{s.path}: {s.problem}" for s in self.sources if s.is_python and s.tree is None]
+        if broken:
+            facts["not_parsed"] = listed(broken)
+        unread = [f"{p}: {self.context.artifacts.why_not(p)}" for p, artifact in self.named_results if artifact is None]
+        if unread:
+            facts["not_read"] = listed(unread)
+        return facts
+
+
+def listed(items: Iterable[str]) -> list[JsonValue]:
+    """The first items, bounded in number and length, for a receipt."""
+    shown: list[JsonValue] = []
+    for count, item in enumerate(items):
+        if count == MAX_LISTED:
+            shown.append("and more")
+            break
+        shown.append(clean(item, MAX_QUOTE))
+    return shown
+
+
+def json_objects(data: Any, limit: int = 50_000) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object in `data` with the keys that lead to it, outermost first; at most `limit`."""
+    waiting: list[tuple[str, Any]] = [("", data)]
+    count = 0
+    while waiting and count < limit:
+        inner: list[tuple[str, Any]] = []
+        for place, node in waiting:
+            if isinstance(node, dict):
+                count += 1
+                yield place, node
+                inner += [(f"{place}/{key}", value) for key, value in node.items() if isinstance(value, dict | list)]
+            else:
+                inner += [(place, value) for value in node if isinstance(value, dict | list)]
+        waiting = inner
+
+
+def is_number(value: object) -> bool:
+    """Whether a cell is a number: not a truth value, not missing."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

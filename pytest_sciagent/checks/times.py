@@ -1,0 +1,190 @@
+"""Recorded times: read as times, with their precision, from JSON, tables and logs. Almost all are self-declared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Any
+
+from pydantic import JsonValue
+
+from ..evidence.artifacts import Artifacts
+from ..models import Citation
+from .code import MAX_QUOTE
+from .columns import TimeRole, time_role, vocabulary, words
+from .scope import Result, is_number, json_objects
+
+MAX_LOG_LINES = 20_000
+_ISO = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<minute>\d{2}:\d{2})(?P<second>:\d{2})?(?P<fraction>[.,]\d{1,9})?)?"
+    r"\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?",
+    re.IGNORECASE,
+)
+_EPOCH = (1e9, 4e9)
+_EVENT_KEYS = vocabulary("event name action type stage step what kind label")
+_TIME_KEYS = vocabulary("time timestamp ts at when date datetime utc")
+_COMMAND_KEYS = ("command", "cmd", "args", "argv", "input")
+_EXIT_KEYS = ("exit_code", "returncode", "return_code", "exit", "rc", "exitcode")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?\n\s*\2(?=\s|$)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A recorded time. It lies somewhere from `start` to `end`: a date alone is a whole day."""
+
+    start: datetime
+    end: datetime
+    text: str
+
+    def before(self, other: Moment) -> bool:
+        """Whether this time is surely before `other`."""
+        return self.end < other.start
+
+
+def moment(value: object) -> Moment | None:
+    """A time as written: ISO 8601 (UTC where no zone is given), or seconds since 1970. None for anything else."""
+    if is_number(value) and _EPOCH[0] <= value < _EPOCH[1]:  # type: ignore[operator]
+        start = datetime.fromtimestamp(int(value), UTC)  # type: ignore[call-overload]
+        return Moment(start, start + timedelta(seconds=1, microseconds=-1), str(value))
+    match = _ISO.fullmatch(value.strip()) if isinstance(value, str) and len(value) < 60 else None
+    if match is None:
+        return None
+    zone = (match["zone"] or "Z").upper().replace("UTC", "Z").replace("Z", "+00:00")
+    clock = f"T{match['minute']}{match['second'] or ':00'}" if match["minute"] else "T00:00:00"
+    try:
+        start = datetime.fromisoformat(f"{match['date']}{clock}{zone}").astimezone(UTC)
+        fraction = float(f"0{match['fraction'].replace(',', '.')}") if match["fraction"] else 0.0
+        start += timedelta(seconds=fraction)
+        width = timedelta(days=1)
+        if match["minute"]:
+            width = timedelta(minutes=1)
+        if match["second"]:
+            width = timedelta(milliseconds=1) if match["fraction"] else timedelta(seconds=1)
+        return Moment(start, start + width - timedelta(microseconds=1), match[0].strip())
+    except (ValueError, OverflowError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A time of a role that matters, and where it is recorded."""
+
+    role: TimeRole
+    moment: Moment
+    path: str
+    where: str
+    quote: str
+    link: str = "log"
+
+    @property
+    def fact(self) -> dict[str, JsonValue]:
+        source = "log of the run" if self.link == "log" else "self-declared"
+        return {"time": self.moment.text, "path": self.path, "where": self.where[:MAX_QUOTE], "source": source}
+
+    @property
+    def citation(self) -> Citation:
+        return Citation(file=self.path, quote=self.quote)
+
+
+def events(result: Result) -> list[Event]:
+    """The times that a result records of fixing, opening and finishing."""
+    found: list[Event] = []
+    if result.data is not None:
+        for place, node in json_objects(result.data):
+            found += _events_of_object(result, place, node)
+    if result.artifact.kind != "json":
+        for table in result.tables:
+            for name in table.columns:
+                role = time_role(name)
+                values = {str(v): v for v in table.column(name)[:5_000] if v is not None} if role else {}
+                for text, value in values.items():
+                    when = moment(value)
+                    if role is not None and when is not None:
+                        found.append(Event(role, when, result.path, f"column {name}", result.quote(text), result.link))
+            for row in table.rows[:5_000]:
+                found += _events_of_object(result, table.name, dict(zip(table.columns, row, strict=True)), whole=False)
+    return found
+
+
+def _events_of_object(result: Result, place: str, node: dict[str, Any], whole: bool = True) -> Iterator[Event]:
+    """`{"rule_fixed_at": T}`, and `{"event": "rule fixed", "time": T}`."""
+    if whole:
+        for key, value in node.items():
+            role, when = time_role(key), moment(value)
+            if role is not None and when is not None:
+                yield Event(role, when, result.path, f"{place}/{key}", result.quote(f'"{key}"', when.text), result.link)
+    label = next((v for k, v in node.items() if k.lower() in _EVENT_KEYS and isinstance(v, str)), None)
+    timed = next((v for k, v in node.items() if words(k)[-1:] and words(k)[-1] in _TIME_KEYS and moment(v)), None)
+    when, role = moment(timed), time_role(label) if label is not None and len(label) <= 80 else None
+    if label is not None and role is not None and when is not None:
+        yield Event(role, when, result.path, f"{place}: {label}", result.quote(label, when.text), result.link)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One command that a log records, without the text of its here-documents."""
+
+    path: str
+    line: int
+    moment: Moment | None
+    command: str
+    exit_code: int | None
+    quote: str
+
+    def runs(self, name: str) -> bool:
+        """Whether the command runs the script called `name` (no folders)."""
+        if name not in self.command:
+            return False
+        program = r"(?:\S*python[\d.]*|\S*Rscript|R|julia|node|octave|\S*bash|sh|make|papermill|nbconvert\S*|--execute)"
+        return (
+            re.search(rf"(?:{program}\s+(?:-\S+\s+)*|\./)(?:\S*/)?{re.escape(name)}(?![\w.])", self.command) is not None
+        )
+
+    @property
+    def fact(self) -> dict[str, JsonValue]:
+        time = self.moment.text if self.moment else None
+        return {"log": f"{self.path}:{self.line}", "time": time, "exit_code": self.exit_code}
+
+
+def log_entries(artifacts: Artifacts) -> list[LogEntry]:
+    """The commands that the run's logs record: JSON lines with a command, or lines that start with a time."""
+    found: list[LogEntry] = []
+    for entry in artifacts.run.with_role("log"):
+        artifact = artifacts.get(entry.path)
+        lines = (artifact.text or "").split("\n") if artifact is not None else []
+        for number, line in enumerate(lines[:MAX_LOG_LINES], 1):
+            parsed = _log_entry(entry.path, number, line)
+            if parsed is not None:
+                found.append(parsed)
+    return found
+
+
+def _log_entry(path: str, number: int, line: str) -> LogEntry | None:
+    text = line.strip()
+    if text.startswith("{"):
+        try:
+            node = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        command = next((node[k] for k in _COMMAND_KEYS if node.get(k)), None)
+        if isinstance(command, list):
+            command = " ".join(map(str, command))
+        if not isinstance(command, str):
+            return None
+        time = next((when for k, v in node.items() if _TIME_KEYS & set(words(k)) and (when := moment(v))), None)
+        code = next((node[k] for k in _EXIT_KEYS if isinstance(node.get(k), int)), None)
+        return LogEntry(path, number, time, _HEREDOC.sub("", command), code, text[:MAX_QUOTE])
+    match = _ISO.match(text.lstrip("[("))
+    if match is None or not match["minute"]:
+        return None
+    command = text.lstrip("[(")[match.end() :].lstrip(" ])-:|$>")
+    return LogEntry(path, number, moment(match[0]), command, None, text[:MAX_QUOTE]) if command else None
+
+
+def script_name(path: str) -> str:
+    """The name by which a command runs the file at `path`."""
+    return PurePosixPath(path).name

@@ -1,0 +1,8 @@
+"""Runs, rubrics and a judge in; verdicts and scores out. Knows no pytest."""
+
+from __future__ import annotations
+
+from .case import Case
+from .sources import Sources, open_case
+
+__all__ = ["Case", "Sources", "open_case"]

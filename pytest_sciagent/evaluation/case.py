@@ -1,0 +1,252 @@
+"""One run under evaluation: verdicts of its criteria, and the facts about the run that its score needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from ..checks import CheckContext, CheckResult, find_check
+from ..checks.recompute import Recalculated, Recomputation, StatedQuantity, from_card, from_plans
+from ..evidence import QuoteIndex
+from ..evidence.artifacts import Artifacts
+from ..findings import ParsedReport, parse_findings
+from ..judging.answers import BadAnswer, parse_object
+from ..judging.judge import Judge
+from ..judging.requests import AnswerContext, Request
+from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
+from ..judging.settle import unrecorded, verdict_from_entry
+from ..judging.targets import stated_quantities, target_level
+from ..ledger import Ledger
+from ..models import Card, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
+from ..models.novelty import NoveltyAnswer
+from ..runs import Run
+from ..scoring import RunFacts
+from ..tasks import Task
+from ..tasks.verification import Verification, VerificationFailed
+from ..text import one_line
+from .questions import Questions
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass
+class Case:
+    """One run under evaluation: everything that its criteria look at, read on first use and kept."""
+
+    run: Run
+    task: Task | None
+    ledger: Ledger
+    record: Callable[[LedgerEntry], None]
+    find_check: Callable[[str], Callable[[CheckContext], CheckResult]] = find_check
+    cache: Path | None = None
+    verification_problem: str | None = None
+    _numbers: dict[str, Recomputation | None] = field(default_factory=dict)
+    _facts: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
+
+    @cached_property
+    def report(self) -> ParsedReport:
+        return parse_findings(self.run)
+
+    @cached_property
+    def artifacts(self) -> Artifacts:
+        return Artifacts(self.run)
+
+    @cached_property
+    def quotes(self) -> QuoteIndex:
+        return QuoteIndex(self.run)
+
+    @cached_property
+    def findings(self) -> dict[str, Finding]:
+        return {finding.id: finding for finding in self.report.findings}
+
+    @cached_property
+    def answers(self) -> AnswerContext:
+        return AnswerContext(self.ledger, self.quotes, self.report.findings, self.publications, self.record)
+
+    @property
+    def publications(self) -> tuple[str, ...]:
+        """Ids of the publications that findings are compared with."""
+        return tuple(hit.id for hit in self.task.earlier_hits) if self.task is not None else ()
+
+    # ---- criteria
+
+    def check(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> CheckResult | None:
+        """The facts of the criterion's deterministic check, computed once; None where it has no check.
+
+        The judge decides nothing here: its recorded plans and target matches tell what is to be recalculated.
+        """
+        if criterion.check is None:
+            return None
+        key = (criterion.check, finding_id)
+        if key not in self._facts:
+            finding = self.findings[finding_id] if finding_id is not None else None
+            numbers = self.recomputation(finding, judge) if finding is not None else None
+            novelty = self._novelty(finding, judge) if finding is not None else None
+            context = CheckContext(self.run, self.task, self.report, finding, self.artifacts, numbers, novelty)
+            result = self.find_check(criterion.check)(context)
+            if result.outcome == "waiting":
+                return result
+            self._facts[key] = result
+        return self._facts[key]
+
+    def verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
+        """The verdict of one criterion: by its check, by the judge within the check's facts, or the reason for none."""
+        try:
+            result = self.check(criterion, finding_id, judge)
+        except Exception as error:
+            reason = one_line(f"the check {criterion.check!r} failed: {type(error).__name__}: {error}", 500)
+            return Verdict(
+                criterion_id=criterion.id,
+                finding=finding_id,
+                status="check_error",
+                reason=reason,
+                reason_code="check_error",
+            )
+        if result is not None and result.outcome == "waiting":
+            return unrecorded(criterion, finding_id, None, result.reason)
+        if result is not None and result.outcome != "facts":
+            return self._from_check(criterion, finding_id, result)
+        if not criterion.judge:
+            raise ValueError(f"the check {criterion.check!r} left {criterion.id!r} open, but no judge is asked")
+        request = self._request(criterion, finding_id, result)
+        key = request.key(judge.identity) if judge.identity is not None else None
+        entry = judge.answer(request, self.answers)
+        if entry is None:
+            who = judge.identity.label if judge.identity is not None else "any judge"
+            return unrecorded(criterion, finding_id, key, f"no recorded verdict of {who}")
+        receipt = Receipt(source=f"check:{criterion.check}", facts=dict(result.facts)) if result else None
+        at_most = result.at_most if result is not None else 1.0
+        return verdict_from_entry(entry, criterion, self.quotes, at_most=at_most, facts=receipt)
+
+    def _from_check(self, criterion: Criterion, finding_id: str | None, result: CheckResult) -> Verdict:
+        citations = tuple(self.quotes.verify(c) for c in result.citations)
+        receipt = Receipt(source=f"check:{criterion.check}", facts=dict(result.facts))
+        assessed = result.outcome == "decided"
+        if assessed and result.level and not any(c.verified for c in citations):
+            reason = f"the check found no passage that stands in a frozen file: {result.reason}"
+            return Verdict(
+                criterion_id=criterion.id,
+                finding=finding_id,
+                status="unverified",
+                reason=one_line(reason, 500),
+                reason_code="unverified",
+                citations=citations,
+                receipt=receipt,
+            )
+        return Verdict(
+            criterion_id=criterion.id,
+            finding=finding_id,
+            status="assessed" if assessed else "not_assessed",
+            level=result.level if assessed else None,
+            reason=one_line(result.reason, 500),
+            reason_code=result.reason_code,
+            citations=citations,
+            receipt=receipt,
+        )
+
+    # ---- questions
+
+    @cached_property
+    def questions(self) -> Questions:
+        return Questions(self.run, self.task, self.report)
+
+    def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
+        if finding_id is None:
+            raise ValueError(f"criterion {criterion.id!r} of scope 'run' can't be asked of a judge yet")
+        facts = dict(result.facts) if result is not None else {}
+        return self.questions.criterion(criterion, self.findings[finding_id], facts)
+
+    def requests(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[Request]:
+        """Every question that this run puts to a judge now, under `rubrics`: about the run, then finding by finding."""
+        yield from self.questions.about_run()
+        yield from self.criterion_questions(rubrics, judge)
+
+    def criterion_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[Request]:
+        """The questions of the criteria. One whose facts wait for an answer about the run comes once that is recorded."""
+        for finding in self.report.findings:
+            for rubric in rubrics:
+                for criterion in rubric.criteria:
+                    if criterion.judge and criterion.scope == "finding":
+                        result = self.check(criterion, finding.id, judge)
+                        if result is None or result.outcome == "facts":
+                            yield self._request(criterion, finding.id, result)
+
+    # ---- facts about the run
+
+    def run_facts(self, judge: Judge) -> RunFacts:
+        """Groups, target levels and refutations, as far as they are known."""
+        ids = [f.id for f in self.report.findings]
+        groups: Sequence[Sequence[str]] | None = [[i] for i in ids]
+        grouping = self.questions.grouping()
+        if grouping is not None:
+            answer = self._answer(grouping, judge, GroupingAnswer)
+            groups = complete_groups(answer, ids) if answer is not None else None
+        targets: dict[str, float | None] | None = None
+        if self.task is not None and self.task.cards:
+            matches = self.matches(judge)
+            targets = {
+                card.id: None if match is None else target_level(match, card, self.findings) for card, match in matches
+            }
+        refuted: dict[str, bool | None] = {}
+        for finding in self.report.findings:
+            numbers = self.recomputation(finding, judge)
+            refuted[finding.id] = numbers.refuted if numbers is not None else None
+        return RunFacts(groups=groups, targets=targets, refuted=refuted)
+
+    def matches(self, judge: Judge) -> list[tuple[Card, TargetAnswer | None]]:
+        """For each reference card, the recorded match; None where there is none."""
+        return [(card, self._answer(request, judge, TargetAnswer)) for card, request in self.questions.targets()]
+
+    def _novelty(self, finding: Finding, judge: Judge) -> NoveltyAnswer | None:
+        request = self.questions.novelty(finding)
+        return self._answer(request, judge, NoveltyAnswer) if request is not None else None
+
+    def recomputation(self, finding: Finding, judge: Judge) -> Recomputation | None:
+        """What the task's data say about a finding's numbers; None where the task is not known."""
+        if finding.id not in self._numbers:
+            numbers = self._recompute(finding, judge)
+            if numbers is not None and not numbers.known:
+                return numbers
+            self._numbers[finding.id] = numbers
+        return self._numbers[finding.id]
+
+    def _recompute(self, finding: Finding, judge: Judge) -> Recomputation | None:
+        request = self.questions.plan(finding)
+        if self.task is None or request is None:
+            return None
+        numbers: list[Recalculated] = []
+        matches = self.matches(judge)
+        for card, match in matches:
+            if match is not None and match.finding == finding.id:
+                stated = [StatedQuantity(*astuple(s)) for s in stated_quantities(match, card, finding)]
+                numbers += from_card(card, stated, self._reference_values)
+        answer = self._answer(request, judge, PlanAnswer)
+        if answer is not None:
+            numbers += from_plans(answer.plans, finding, self.task)
+        return Recomputation(tuple(numbers), answer is not None and all(match is not None for _, match in matches))
+
+    @cached_property
+    def _reference_values(self) -> dict[str, float]:
+        """What the task's verification script finds; nothing where it has none or it fails (`verification_problem`)."""
+        assert self.task is not None
+        try:
+            return Verification(self.task, self.cache).values()
+        except VerificationFailed as error:
+            self.verification_problem = one_line(f"verification of task {self.task.id}: {error}", 300)
+            return {}
+
+    def _answer(self, request: Request, judge: Judge, model: type[M]) -> M | None:
+        """The answer to a question about the run, read anew and checked; None where there is none that holds."""
+        entry = judge.answer(request, self.answers)
+        if entry is None or entry.status != "assessed" or entry.answer is None:
+            return None
+        try:
+            answer = parse_object(json.dumps({"rationale": entry.reason, **entry.answer}), model)
+            check_run_answer(answer, self.report.findings, self.publications)
+        except BadAnswer:
+            return None
+        return answer

@@ -1,0 +1,141 @@
+"""The questions that a run puts to a judge."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..digest import sha256_json
+from ..evidence import EvidencePackage, build_package
+from ..findings import ParsedReport
+from ..judging.clients import Prompt
+from ..judging.prompts import (
+    answer_schema,
+    criterion_text,
+    grouping_text,
+    novelty_text,
+    plan_text,
+    shared_text,
+    system_text,
+    target_text,
+)
+from ..judging.requests import Kind, Request
+from ..models import Card, Criterion, Finding
+from ..runs import Run
+from ..tasks import Task
+
+
+@dataclass
+class Questions:
+    """Makes the questions of one run; what they share is made once."""
+
+    run: Run
+    task: Task | None
+    report: ParsedReport
+    _packages: dict[str, EvidencePackage] = field(default_factory=dict)
+    _materials: dict[str, str] = field(default_factory=dict)
+    _nonces: dict[str, str] = field(default_factory=dict)
+
+    def criterion(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Request:
+        """What `criterion` asks about `finding`, given the facts that code found."""
+        return Request(
+            kind="criterion",
+            criterion_id=criterion.id,
+            finding=finding.id,
+            subject=criterion.digest,
+            evidence_digest=sha256_json({"material": self._material(finding), "facts": facts}),
+            make_prompt=lambda: self._criterion_prompt(criterion, finding, facts),
+        )
+
+    def _package(self, finding: Finding) -> EvidencePackage:
+        if finding.id not in self._packages:
+            self._packages[finding.id] = build_package(self.run, finding, self.report.shared)
+        return self._packages[finding.id]
+
+    def _material(self, finding: Finding) -> str:
+        """The digest of what all criteria of a finding are shown: the task's words and the evidence package."""
+        if finding.id not in self._materials:
+            task = self.task
+            shown = None
+            if task is not None:
+                about = task.manifest
+                shown = [about.title, about.analysis_unit, about.t0, task.objective, task.data_guide]
+            self._materials[finding.id] = sha256_json({"package": self._package(finding).digest, "task": shown})
+        return self._materials[finding.id]
+
+    def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
+        nonce = self._nonces.setdefault(finding.id, secrets.token_hex(8))
+        shared = shared_text(nonce, self.task, finding, self._package(finding))
+        last = criterion_text(criterion, facts)
+        return Prompt(system_text(nonce), shared, last, "verdict", answer_schema("criterion"))
+
+    def about_run(self) -> Iterator[Request]:
+        """The questions about the whole run and its numbers: grouping, targets, recompute plans, novelty."""
+        grouping = self.grouping()
+        if grouping is not None:
+            yield grouping
+        yield from (request for _, request in self.targets())
+        for finding in self.report.findings:
+            for request in (self.plan(finding), self.novelty(finding)):
+                if request is not None:
+                    yield request
+
+    def grouping(self) -> Request | None:
+        """Which findings state the same claim; no question where there are fewer than two."""
+        findings = self.report.findings
+        if len(findings) < 2:
+            return None
+        return self._ask("grouping", "grouping", None, findings, lambda nonce: grouping_text(nonce, findings))
+
+    def targets(self) -> list[tuple[Card, Request]]:
+        """For each reference card, which finding matches it."""
+        if self.task is None or not self.report.findings:
+            return []
+        return [(card, self._target(card)) for card in self.task.cards]
+
+    def _target(self, card: Card) -> Request:
+        findings = self.report.findings
+        name = f"target.{card.id}"
+        return self._ask(
+            "target", name, None, findings, lambda nonce: target_text(nonce, card, findings), card.as_json()
+        )
+
+    def plan(self, finding: Finding) -> Request | None:
+        """Which of a finding's numbers can be recalculated from the task's data."""
+        task = self.task
+        if task is None:
+            return None
+        about = {"guide": task.data_guide, "variables": {n: list(v) for n, v in task.manifest.variables.items()}}
+        return self._ask("plan", "plan", finding.id, (finding,), lambda nonce: plan_text(nonce, task, finding), about)
+
+    def novelty(self, finding: Finding) -> Request | None:
+        """How much of a finding's claim stands in earlier publications; no question without any."""
+        hits = self.task.earlier_hits if self.task is not None else ()
+        if not hits:
+            return None
+        about = [[hit.id, hit.title, hit.abstract] for hit in hits]
+        make = lambda nonce: novelty_text(nonce, finding, hits)  # noqa: E731
+        return self._ask("novelty", "novelty", finding.id, (finding,), make, about)
+
+    def _ask(
+        self,
+        kind: Kind,
+        criterion_id: str,
+        finding: str | None,
+        findings: Sequence[Finding],
+        make: Callable[[str], str],
+        about: object = None,
+    ) -> Request:
+        def prompt() -> Prompt:
+            nonce = secrets.token_hex(8)
+            return Prompt(system_text(nonce), "", make(nonce), kind, answer_schema(kind))
+
+        return Request(
+            kind=kind,
+            criterion_id=criterion_id,
+            finding=finding,
+            subject=sha256_json({"about": about}),
+            evidence_digest=sha256_json([[f.id, f.section.text] for f in findings]),
+            make_prompt=prompt,
+        )

@@ -1,0 +1,66 @@
+"""Where the parts of an evaluation lie on disk, and how a run is opened for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from ..checks import CheckContext, CheckResult, find_check
+from ..ledger import Ledger, ledger_folder, read_work
+from ..models import LedgerEntry
+from ..runs import Run
+from ..tasks import find_task, task_folders
+from .case import Case
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where tasks and recorded answers are looked up: the folders given, then the defaults below `rootdir`."""
+
+    rootdir: Path
+    tasks: Sequence[Path] = ()
+    ledger: Path | None = None
+    ignore_ledger: bool = False
+
+    @cached_property
+    def task_folders(self) -> list[Path]:
+        return task_folders(self.tasks, self.rootdir)
+
+    @property
+    def work(self) -> Path:
+        """Where work ledgers are written."""
+        return self.rootdir / ".sciagent" / "work"
+
+    @property
+    def cache(self) -> Path:
+        """Where results of verification scripts are kept; may be deleted at any time."""
+        return self.rootdir / ".sciagent" / "cache"
+
+    @cached_property
+    def work_entries(self) -> dict[str, list[LedgerEntry]]:
+        return read_work(self.work)
+
+    def ledger_of(self, run_path: Path) -> Path:
+        """The ledger folder for the run in `run_path`."""
+        return ledger_folder(run_path, self.ledger, self.rootdir)
+
+
+def open_case(
+    path: Path,
+    sources: Sources,
+    record: Callable[[str, LedgerEntry], None],
+    find_check: Callable[[str], Callable[[CheckContext], CheckResult]] = find_check,
+) -> Case:
+    """The run in the folder `path`, ready to be evaluated. New answers go to `record`, with the run's label.
+
+    Raises:
+        SciagentError: its manifest, its task or its ledger can't be read.
+    """
+    run = Run.load(path)
+    task = find_task(run.manifest.task_id, sources.task_folders)
+    ledger = Ledger()
+    if not sources.ignore_ledger:
+        ledger = Ledger.load(sources.ledger_of(path), run.manifest, sources.work_entries.get(run.label, ()))
+    return Case(run, task, ledger, partial(record, run.label), find_check, sources.cache)

@@ -1,0 +1,124 @@
+"""A task's own verification scripts, run in the sandbox over its visible data."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from ..digest import sha256_bytes, sha256_json
+from ..documents import plain_json
+from ..errors import SciagentError
+from ..evidence.sandbox import Limits, isolation_available, run_sandboxed
+from ..ledger.store import write_atomically
+from ..text import one_line
+from .task import Task
+
+FAMILIES = ("sample", "method", "definition")
+LIMITS = Limits(wall_s=120, cpu_s=120)
+_VERIFY, _DATA = "/verify", "/data"
+
+
+class VerificationFailed(Exception):
+    """A verification script that did not give an answer, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """Whether a card's finding survives one change of sample, method or definition."""
+
+    card: str
+    family: str
+    survive: bool
+    metrics: dict[str, JsonValue]
+
+
+class Verification:
+    """Runs the scripts of one task. Answers are kept in `cache` under the digests of scripts and data.
+
+    A task is the user's own choice, like a conftest file: where no isolation is to be had, its scripts run with limits
+    of time and memory only.
+    """
+
+    def __init__(self, task: Task, cache: Path | None = None) -> None:
+        self._task = task
+        self._cache = cache
+        self._folder = task.path / "hidden" / "verify"
+
+    def values(self) -> dict[str, float]:
+        """The reference quantities, recomputed from the task's data; empty where the task has no script.
+
+        Raises:
+            VerificationFailed: the script failed, was stopped, or printed something else.
+        """
+        answer = self._answer("recompute.py")
+        if answer is None:
+            return {}
+        values = answer.get("values")
+        if not isinstance(values, dict) or not all(_is_number(v) for v in values.values()):
+            raise VerificationFailed('recompute.py must print {"values": {key: number}}')
+        return {key: float(value) for key, value in values.items()}
+
+    def perturbations(self, card: str) -> list[Perturbation]:
+        """The perturbations of a card, in the order sample, method, definition; those without a script are left out.
+
+        Raises:
+            VerificationFailed: as `values`.
+        """
+        found = []
+        for family in FAMILIES:
+            answer = self._answer(f"perturb_{card}_{family}.py")
+            if answer is None:
+                continue
+            if not isinstance(answer.get("survive"), bool) or answer.get("family") != family:
+                raise VerificationFailed(f'perturb_{card}_{family}.py must print "family": "{family}" and "survive"')
+            metrics = answer.get("metrics")
+            found.append(Perturbation(card, family, answer["survive"], metrics if isinstance(metrics, dict) else {}))
+        return found
+
+    def _answer(self, script: str) -> dict[str, Any] | None:
+        if not (self._folder / script).is_file():
+            return None
+        cached = self._cache / f"verify-{self._key(script)[:32]}.json" if self._cache is not None else None
+        if cached is not None and cached.is_file():
+            try:
+                return dict(plain_json(cached.read_text(encoding="utf-8"), cached))
+            except (SciagentError, OSError, TypeError, ValueError):
+                cached.unlink(missing_ok=True)
+        answer = self._run(script)
+        if cached is not None:
+            write_atomically(cached, json.dumps(answer, sort_keys=True))
+        return answer
+
+    def _key(self, script: str) -> str:
+        code = {p.name: sha256_bytes(p.read_bytes()) for p in sorted(self._folder.glob("*.py"))}
+        data = {f.path: f.sha256 for f in self._task.manifest.files}
+        return sha256_json({"script": script, "code": code, "data": data})
+
+    def _run(self, script: str) -> dict[str, Any]:
+        outcome = run_sandboxed(
+            [sys.executable, "-B", f"{_VERIFY}/{script}", _DATA],
+            inputs={self._folder: _VERIFY, self._task.data_dir: _DATA},
+            limits=LIMITS,
+            unsafe=isolation_available() == "none",
+        )
+        if outcome.stopped is not None:
+            raise VerificationFailed(f"{script} was stopped: {outcome.stopped}")
+        if outcome.returncode != 0:
+            raise VerificationFailed(f"{script} failed: {one_line(outcome.stderr[-400:], 400)}")
+        try:
+            answer = plain_json(outcome.stdout, script)
+        except SciagentError as error:
+            raise VerificationFailed(str(error)) from None
+        if not isinstance(answer, dict):
+            raise VerificationFailed(f"{script} must print one JSON object")
+        return answer
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

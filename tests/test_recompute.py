@@ -1,0 +1,140 @@
+"""Numbers of a finding against the task's data: plans, reference cards, and what a fabricated run earns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sciagent.checks.plans import PlanFailed, run_plan
+from pytest_sciagent.checks.recompute import compare, find_number
+from pytest_sciagent.models.plan import RecomputePlan
+
+FILES = ["data/points.csv"]
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "points.csv").write_text(text)
+    return folder
+
+
+def plan(operation: str, **values: object) -> RecomputePlan:
+    base = {"role": "core", "quote": "q", "asserted": "1", "file": "points.csv", "operation": operation}
+    return RecomputePlan.model_validate({**base, **values})
+
+
+@pytest.fixture
+def points(tmp_path: Path) -> Path:
+    rows = "group,x,y,day\na,1,2.0,2001-01-01\na,2,,2001-07-02\nb,3,4.5,2002-01-01\nb,4,9.0,2003-01-01\nNA,5,1,2004-01-01\n"
+    return write(tmp_path / "data", rows)
+
+
+def test_blank_cells_are_missing_never_zero(points: Path) -> None:
+    value, rows = run_plan(plan("mean", value="y"), points, FILES)
+    assert (value, rows) == (pytest.approx((2.0 + 4.5 + 9.0 + 1) / 4), 4)
+    assert run_plan(plan("min", value="y"), points, FILES)[0] == 1.0
+
+
+def test_a_group_called_na_stays_a_group(points: Path) -> None:
+    chosen = plan("count", filters=[{"column": "group", "comparison": "eq", "value": "NA"}])
+    assert run_plan(chosen, points, FILES) == (1.0, 1)
+
+
+def test_dates_count_as_decimal_years(points: Path) -> None:
+    value, _ = run_plan(plan("slope", x="day", y="x"), points, FILES)
+    frame = pd.read_csv(points / "points.csv")
+    years = pd.to_datetime(frame["day"]).map(lambda d: (d - pd.Timestamp("2000-01-01")).days / 365.25)
+    assert value == pytest.approx(np.polyfit(years, frame["x"], 1)[0])
+
+
+def test_operations_equal_their_pandas_counterparts(points: Path) -> None:
+    frame = pd.read_csv(points / "points.csv", keep_default_na=False, na_values=[""])
+    both = frame.dropna(subset=["y"])
+    assert run_plan(plan("sd", value="y"), points, FILES)[0] == pytest.approx(both["y"].std())
+    assert run_plan(plan("median", value="y"), points, FILES)[0] == both["y"].median()
+    assert run_plan(plan("quantile", value="y", quantile=0.25), points, FILES)[0] == both["y"].quantile(0.25)
+    assert run_plan(plan("correlation", x="x", y="y"), points, FILES)[0] == pytest.approx(both["x"].corr(both["y"]))
+    difference = plan("difference_of_means", value="y", group_by="group", group_a="b", group_b="a")
+    assert run_plan(difference, points, FILES)[0] == pytest.approx(6.75 - 2.0)
+    ratio = plan("ratio_of_means", value="y", group_by="group", group_a="b", group_b="a")
+    assert run_plan(ratio, points, FILES)[0] == pytest.approx(6.75 / 2.0)
+    share = plan("proportion", value="group", success="b")
+    assert run_plan(share, points, FILES)[0] == pytest.approx(2 / 5)
+
+
+def test_within_takes_group_means_off(tmp_path: Path) -> None:
+    folder = write(tmp_path / "data", "g,x,y\na,0,10\na,1,11\nb,10,0\nb,11,1\nb,12,2\n")
+    assert run_plan(plan("slope", x="x", y="y"), folder, FILES)[0] < 0
+    assert run_plan(plan("slope", x="x", y="y", within=["g"]), folder, FILES)[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (plan("mean", value="nothing"), "no column"),
+        (plan("mean", value="group"), "neither numbers nor"),
+        (plan("mean", value="y", filters=[{"column": "x", "comparison": "gt", "value": 99}]), "no row"),
+        (plan("count").model_copy(update={"file": "../hidden/reference.yaml"}), "not a file of the task"),
+        (plan("count").model_copy(update={"file": "/etc/passwd"}), "not a file of the task"),
+        (plan("slope", x="x", y="y", filters=[{"column": "x", "comparison": "eq", "value": 1}]), "too few"),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_says_why(points: Path, bad: RecomputePlan, reason: str) -> None:
+    with pytest.raises(PlanFailed, match=reason):
+        run_plan(bad, points, FILES)
+
+
+def test_an_incomplete_plan_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs y"):
+        plan("slope", x="x")
+
+
+@settings(max_examples=200)
+@given(st.floats(-1e6, 1e6).filter(lambda v: abs(v) > 1e-3), st.integers(0, 4))
+def test_a_rounded_number_is_confirmed_and_never_refuted(value: float, digits: int) -> None:
+    written = f"{value:.{digits}f}"
+    number = find_number(written, f"the slope is {written} units")
+    assert number is not None
+    assert compare(number, value) == "confirmed"
+
+
+@settings(max_examples=200)
+@given(st.floats(0.01, 1e4), st.sampled_from([100.0, 0.01, 10.0, 0.1, 1000.0, 12.0, 365.25]))
+def test_a_difference_of_units_is_never_a_refutation(value: float, factor: float) -> None:
+    number = find_number(f"{value:.4f}", f"about {value:.4f} of it")
+    assert number is not None
+    assert compare(number, value * factor) != "refuted"
+
+
+def test_a_wrong_number_is_refuted_and_a_close_one_only_differs() -> None:
+    number = find_number("5.20", "a mean of 5.20 kg")
+    assert number is not None
+    assert compare(number, 4.2) == "refuted"
+    assert compare(number, 5.35) == "differs"
+    assert compare(number, -5.2) == "refuted"
+    assert compare(number, -5.2, either_sign=True) == "differs"  # a minus b, or b minus a
+    assert compare(number, -9.0, either_sign=True) == "refuted"
+    assert compare(number, -1.0, "positive") == "refuted"
+    assert compare(number, 6.0, "greater_than") == "confirmed"
+
+
+def test_shipped_reference_quantities_recompute_within_tolerance(tmp_path: Path) -> None:
+    from pytest_sciagent.documents import shipped_folder
+    from pytest_sciagent.tasks import Task
+    from pytest_sciagent.tasks.verification import FAMILIES, Verification
+
+    tasks = sorted(p for p in shipped_folder("tasks").iterdir() if (p / "task.yaml").is_file())
+    assert len(tasks) >= 3
+    for path in tasks:
+        task = Task.load(path)
+        verification = Verification(task, tmp_path / "cache")
+        values = verification.values()
+        for card in task.cards:
+            for quantity in card.quantities:
+                assert quantity.tolerance.accepts(values[quantity.key], quantity.value), quantity.key
+            assert [p.family for p in verification.perturbations(card.id)] == list(FAMILIES)

@@ -20,7 +20,7 @@ from ..text import clean
 from .columns import vocabulary
 
 N = TypeVar("N", bound=ast.AST)
-Use = Literal["read", "other"]
+Use = Literal["read", "write", "other"]
 
 MAX_SOURCE_CHARS = 1_000_000
 MAX_QUOTE = 200
@@ -30,6 +30,7 @@ _READERS = vocabulary(
     "read_csv read_table read_json read_excel read_parquet read_text read_bytes loadtxt genfromtxt load loads exists"
     " is_file isfile getsize stat scan_csv read_feather read_hdf unlink remove"
 )
+_WRITES = ("to_", "save", "dump", "write", "export")
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*\(")
 _LINE_COMMENTS = {"r": "#", "jl": "#", "sh": "#", "m": "%", "sql": "--"}
@@ -58,7 +59,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string in the code. Formatted parts of it are None; `use` is `read` where the file it may name is only read."""
+    """A string in the code; formatted parts of it are None. `use`: what the code does with the file it may name."""
 
     parts: tuple[str | None, ...]
     use: Use
@@ -220,7 +221,7 @@ class Source:
         return Text.of(parts, self._use(node), node.lineno, node.col_offset)
 
     def _use(self, node: ast.AST) -> Use:
-        """`read` where the nearest call around a string only reads the file that the string may name."""
+        """What the nearest call around a string does with the file that the string may name."""
         for around in self.ancestors(node):
             if isinstance(around, ast.Call):
                 last = dotted(around.func).rpartition(".")[2]
@@ -229,7 +230,9 @@ class Source:
                 if last == "open":
                     given = [*around.args[1:2], *(k.value for k in around.keywords if k.arg == "mode")]
                     modes = "".join(str(mode.value) for mode in given if isinstance(mode, ast.Constant))
-                    return "read" if set(modes).isdisjoint("wax+") else "other"
+                    return "read" if set(modes).isdisjoint("wax+") else "write"
+                if last.startswith(_WRITES):
+                    return "write"
                 return "read" if last in _READERS else "other"
             if isinstance(around, ast.stmt):
                 return "other"

@@ -167,12 +167,13 @@ class Scope:
         return self.writers_of(path for path, _ in self.named_results)
 
     def writers_of(self, paths: Iterable[str]) -> dict[str, Spot]:
-        """The sources whose strings name one of these files other than to read it."""
+        """The sources that write one of these files, by a call that says so, else by naming it other than to read it."""
         found: dict[str, Spot] = {}
         for path in paths:
-            for source, use, spot in self.code.mentions(PurePosixPath(path).name):
-                if use != "read" and source.path != path:
-                    found.setdefault(source.path, spot)
+            named = [m for m in self.code.mentions(PurePosixPath(path).name) if m[0].path != path and m[1] != "read"]
+            sure = [mention for mention in named if mention[1] == "write"]
+            for source, _, spot in sure or named:
+                found.setdefault(source.path, spot)
         return found
 
     @cached_property

@@ -27,20 +27,17 @@ def uncertainty(context: CheckContext) -> CheckResult:
     """2.1: a result of the finding stores an uncertainty, and its code calculates this kind."""
     scope = Scope(context)
     stored = [one for result in _labelled_first(scope) for one in uncertainties(result)]
-    kinds = {one.kind for one in stored}
     spots = [(given, spot) for source in _writers_first(scope, stored) for given, spot in uncertainty_spots(source)]
-    exact = [spot for given, spot in spots if given & kinds]
-    matching = exact or [spot for given, spot in spots if any(given & _GIVES[kind] for kind in kinds)]
+    exact = next((one for one in stored if any(one.kind in given for given, _ in spots)), None)
+    near = next((one for one in stored if any(given & _GIVES[one.kind] for given, _ in spots)), None)
+    chosen = exact or near
+    matching = []
+    if chosen is not None:
+        wanted = {chosen.kind} if exact else _GIVES[chosen.kind]
+        matching = [spot for given, spot in spots if given & wanted]
+        stored = [chosen, *(one for one in stored if one is not chosen)]
     facts = _facts(scope, stored, matching or [spot for _, spot in spots], "uncertainty")
-    return _two_parts(
-        scope,
-        stored,
-        matching,
-        facts,
-        "an uncertainty",
-        "calculates it",
-        "uncertainty",
-    )
+    return _two_parts(scope, stored, matching, facts, "an uncertainty", "calculates it", "uncertainty")
 
 
 def replication(context: CheckContext) -> CheckResult:
@@ -158,10 +155,11 @@ def _facts(scope: Scope, stored: Sequence[Stored], spots: Iterable[Spot], name: 
 
 
 def _writers_first(scope: Scope, stored: Sequence[Stored]) -> list[Source]:
-    """The finding's code and that of these results, the sources that write them before the others."""
+    """The finding's code and that of these results: what it names first, and of that what writes them."""
     writers = scope.writers_of({one.result.path for one in stored})
     sources = scope.closure([*map(scope.code.source, writers), *scope.sources])
-    return sorted(sources, key=lambda source: source.path not in writers)
+    named = {source.path for source in scope.named_sources}
+    return sorted(sources, key=lambda source: (source.path not in named, source.path not in writers))
 
 
 def _labelled_first(scope: Scope) -> list[Result]:

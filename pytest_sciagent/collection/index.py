@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +15,10 @@ from ..runs import MANIFEST, Run, UnsafeFile
 from ..text import one_line, slug
 
 State = Literal["sound", "undelivered", "broken"]
+RUN_NODE = "run"
+"""The name of the node that stands for a run as a whole, where a finding's id would stand."""
+STATE_ITEMS: dict[State, str] = {"broken": "integrity", "undelivered": "delivery"}
+"""The one item of a run that is not sound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +41,26 @@ class RunIndex:
     findings: tuple[str, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """Plain lists and text, as execnet carries them."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        """Plain data, as execnet carries it; the path as bytes, since it need not be Unicode."""
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return plain | {"path": os.fsencode(self.path)}
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> RunIndex:
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in wire.items()}
-        return cls(**values)
+        return cls(**values | {"path": os.fsdecode(wire["path"])})
+
+
+def safe_name(name: str) -> str:
+    """A folder's name for node ids. A name that has to be changed gets a digest, so that two never become one."""
+    safe = slug(name)
+    return safe if safe == name else f"{safe}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:6]}"
 
 
 def node_path(path: Path, rootdir: Path) -> str:
     """The node id of the run at `path`: its manifest's path from the rootdir, each part made safe."""
     parts = os.path.relpath(path, rootdir).replace(os.sep, "/").split("/")
-    return "/".join([*(p if p == ".." else slug(p) for p in parts), MANIFEST])
+    return "/".join([*(p if p in {".", ".."} else safe_name(p) for p in parts), MANIFEST])
 
 
 def index_run(path: Path, rootdir: Path) -> RunIndex:
@@ -57,9 +69,9 @@ def index_run(path: Path, rootdir: Path) -> RunIndex:
     try:
         run = Run.load(path)
     except SciagentError as error:
-        name = slug(path.name)
+        name = safe_name(path.name)
         problem = one_line(str(error), 500)
-        return RunIndex(str(path), nodeid, f"{slug(path.parent.name)}/{name}", "", name, 1, "broken", (problem,))
+        return RunIndex(str(path), nodeid, f"{safe_name(path.parent.name)}/{name}", "", name, 1, "broken", (problem,))
     manifest = run.manifest
     common = (str(path), nodeid, run.label, manifest.system.name, manifest.task_id, manifest.repeat)
     try:

@@ -30,8 +30,8 @@ def plan(operation: str, **values: object) -> RecomputePlan:
 
 @pytest.fixture
 def points(tmp_path: Path) -> Path:
-    rows = "group,x,y,day\na,1,2.0,2001-01-01\na,2,,2001-07-02\nb,3,4.5,2002-01-01\nb,4,9.0,2003-01-01\nNA,5,1,2004-01-01\n"
-    return write(tmp_path / "data", rows)
+    rows = "a,1,2.0,2001-01-01\na,2,,2001-07-02\nb,3,4.5,2002-01-01\nb,4,9.0,2003-01-01\nNA,5,1,2004-01-01\n"
+    return write(tmp_path / "data", f"group,x,y,day\n{rows}")
 
 
 def test_blank_cells_are_missing_never_zero(points: Path) -> None:

@@ -24,9 +24,10 @@ def make_task(folder: Path, script: str) -> Task:
     (folder / "hidden" / "verify").mkdir(parents=True)
     (folder / "data" / "points.csv").write_text(DATA)
     (folder / "hidden" / "verify" / "recompute.py").write_text(script)
+    digest = sha256_bytes(DATA.encode())
     (folder / "task.yaml").write_text(
         f"schema: sciagent-task/1\nid: {folder.name}\ntitle: t\ndomain: d\nt0: '2020-01-01'\nanalysis_unit: u\n"
-        f"licence: CC0\nfiles:\n- {{path: data/points.csv, bytes: {len(DATA)}, sha256: {sha256_bytes(DATA.encode())}}}\n"
+        f"licence: CC0\nfiles:\n- {{path: data/points.csv, bytes: {len(DATA)}, sha256: {digest}}}\n"
     )
     return Task.load(folder)
 

@@ -167,7 +167,7 @@ class Scope:
         return self.writers_of(path for path, _ in self.named_results)
 
     def writers_of(self, paths: Iterable[str]) -> dict[str, Spot]:
-        """The sources that write one of these files, by a call that says so, else by naming it other than to read it."""
+        """The sources that write one of these files: by a call that says so, else by naming it not only to read it."""
         found: dict[str, Spot] = {}
         for path in paths:
             named = [m for m in self.code.mentions(PurePosixPath(path).name) if m[0].path != path and m[1] != "read"]

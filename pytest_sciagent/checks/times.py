@@ -105,23 +105,31 @@ def events(result: Result) -> list[Event]:
                     when = moment(value)
                     if role is not None and when is not None:
                         found.append(Event(role, when, result.path, f"column {name}", result.quote(text), result.link))
-            for row in table.rows[:5_000]:
-                found += _events_of_object(result, table.name, dict(zip(table.columns, row, strict=True)), whole=False)
+            if any(name.lower() in _EVENT_KEYS for name in table.columns) and any(map(_is_time_key, table.columns)):
+                for row in table.rows[:5_000]:
+                    found += _labelled_event(result, table.name, dict(zip(table.columns, row, strict=True)))
     return found
 
 
-def _events_of_object(result: Result, place: str, node: dict[str, Any], whole: bool = True) -> Iterator[Event]:
+def _events_of_object(result: Result, place: str, node: dict[str, Any]) -> Iterator[Event]:
     """`{"rule_fixed_at": T}`, and `{"event": "rule fixed", "time": T}`."""
-    if whole:
-        for key, value in node.items():
-            role, when = time_role(key), moment(value)
-            if role is not None and when is not None:
-                yield Event(role, when, result.path, f"{place}/{key}", result.quote(f'"{key}"', when.text), result.link)
+    for key, value in node.items():
+        role, when = time_role(key), moment(value)
+        if role is not None and when is not None:
+            yield Event(role, when, result.path, f"{place}/{key}", result.quote(f'"{key}"', when.text), result.link)
+    yield from _labelled_event(result, place, node)
+
+
+def _labelled_event(result: Result, place: str, node: dict[str, Any]) -> Iterator[Event]:
     label = next((v for k, v in node.items() if k.lower() in _EVENT_KEYS and isinstance(v, str)), None)
-    timed = next((v for k, v in node.items() if words(k)[-1:] and words(k)[-1] in _TIME_KEYS and moment(v)), None)
-    when, role = moment(timed), time_role(label) if label is not None and len(label) <= 80 else None
+    when = next((found for k, v in node.items() if _is_time_key(k) and (found := moment(v))), None)
+    role = time_role(label) if label is not None and len(label) <= 80 else None
     if label is not None and role is not None and when is not None:
         yield Event(role, when, result.path, f"{place}: {label}", result.quote(label, when.text), result.link)
+
+
+def _is_time_key(key: str) -> bool:
+    return words(key)[-1:] != () and words(key)[-1] in _TIME_KEYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,23 +21,24 @@ MARKERS = (
 
 
 class Marks:
-    """The marks of one run's items."""
+    """The marks of one run's items, and the words by which -k finds all of them."""
 
     def __init__(self, index: RunIndex) -> None:
-        self._run = [
+        self.run = (
             pytest.mark.sciagent.mark,
             pytest.mark.task(id=index.task_id).mark,
             pytest.mark.system(name=index.system).mark,
-        ]
-        self._by_criterion: dict[str, list[pytest.Mark]] = {}
+        )
+        self.keywords = frozenset({index.system, index.task_id, index.label})
+        self._by_criterion: dict[str, tuple[pytest.Mark, ...]] = {}
 
-    def of(self, criterion: Criterion) -> list[pytest.Mark]:
+    def of(self, criterion: Criterion) -> tuple[pytest.Mark, ...]:
         """The marks of a criterion: shared by all findings of the run."""
         if criterion.id not in self._by_criterion:
-            self._by_criterion[criterion.id] = [
-                *self._run,
+            self._by_criterion[criterion.id] = (
+                *self.run,
                 pytest.mark.dimension(id=criterion.dimension).mark,
                 pytest.mark.criterion(id=criterion.id).mark,
                 pytest.mark.weight(value=criterion.weight).mark,
-            ]
+            )
         return self._by_criterion[criterion.id]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
-from ..errors import SciagentError
+from ..text import clean, one_line
 
 if TYPE_CHECKING:
     from ..models import Criterion, Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
+Scope = Literal["finding", "run"]
 ATTRIBUTE = "__sciagent_criterion__"
-OWN: pytest.StashKey[list[OwnSpec]] = pytest.StashKey()
+MAX_REASON = 2000
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,15 @@ class OwnSpec:
     question: str
     dimension: str
     weight: float
-    scope: Literal["finding", "run"]
+    scope: Scope
 
-    @property
+    @cached_property
     def criterion(self) -> Criterion:
-        """The criterion as a model, as the `criterion` fixture gives it."""
+        """The criterion as a model, as the `criterion` fixture gives it.
+
+        Raises:
+            pydantic.ValidationError: an id, dimension or weight that no criterion can have.
+        """
         from ..models import Criterion
 
         condition = f"decided by {self.function.__module__}.{self.function.__qualname__}"
@@ -51,28 +58,45 @@ class OwnSpec:
         """The verdict that the function's return value stands for: a level, (level, reason), or a verdict.
 
         Raises:
-            TypeError: anything else.
+            TypeError: anything else, or a verdict that can't be one.
         """
-        from ..models import LEVELS, Receipt, Verdict
+        from ..models import LEVELS, Verdict
 
         if isinstance(result, Verdict):
-            return result.model_copy(update={"criterion_id": self.id, "finding": finding_id})
+            return self._checked(result, finding_id)
         level, reason = result if isinstance(result, tuple) and len(result) == 2 else (result, "")
         if isinstance(level, bool):
             level = float(level)
-        if not isinstance(level, int | float) or float(level) not in LEVELS:
+        if not isinstance(level, int | float) or level not in LEVELS:
             raise TypeError(
-                f"criterion {self.id!r} must return 1, 0.5 or 0, (level, reason) or a Verdict, not {result!r}"
+                f"criterion {self.id!r} must return 1, 0.5 or 0, (level, reason) or a Verdict, "
+                f"not {one_line(repr(result), 200)}"
             )
+        return self.make("assessed", float(level), str(reason) or f"{self.id} returned {level:g}", finding_id)
+
+    def make(self, status: Any, level: float | None, reason: str, finding_id: str | None) -> Verdict:
+        """A verdict of this criterion."""
+        from ..models import Receipt, Verdict
+
         return Verdict(
             criterion_id=self.id,
             finding=finding_id,
-            status="assessed",
-            level=float(level),
-            reason=str(reason) or f"{self.id} returned {level:g}",
+            status=status,
+            level=level,
+            reason=clean(reason, MAX_REASON),
             reason_code="own_criterion",
             receipt=Receipt(source=f"criterion:{self.id}"),
         )
+
+    def _checked(self, verdict: Verdict, finding_id: str | None) -> Verdict:
+        from ..models import Verdict
+
+        # A user may have built it without validation; what can't be a verdict must not reach a report.
+        values = dict(verdict) | {"criterion_id": self.id, "finding": finding_id}
+        try:
+            return Verdict.model_validate(values)
+        except ValueError as error:
+            raise TypeError(f"criterion {self.id!r} returned a verdict that is none: {error}") from None
 
 
 def criterion(
@@ -81,13 +105,14 @@ def criterion(
     question: str | None = None,
     dimension: str = "own",
     weight: float = 1,
-    scope: Literal["finding", "run"] = "finding",
+    scope: Scope = "finding",
 ) -> Callable[[F], F]:
     """Register a Python function as a criterion of every finding (or of every run, with `scope="run"`).
 
     The function may ask for the fixtures `run`, `task`, `finding`, `artifacts`, `criterion`, `judge` and any of the
-    user's own, and returns a level (1, 0.5, 0), `(level, reason)` or a `Verdict`. It must stand in a conftest file or
-    a plugin module. Without `question` the first line of its docstring is the question.
+    user's own, and returns a level (1, 0.5, 0), `(level, reason)` or a `Verdict`. A failed assertion is level 0,
+    `pytest.skip` leaves the criterion not assessed, any other exception is an error. It must stand in a conftest file
+    or a plugin module. Without `question` the first line of its docstring is the question.
     """
 
     def register(function: F) -> F:
@@ -99,25 +124,42 @@ def criterion(
     return register
 
 
-def find_own(plugin: object) -> list[OwnSpec]:
-    """The criteria in a module that pytest has registered as a plugin, by name of the function."""
-    found = [getattr(value, ATTRIBUTE, None) for _, value in sorted(getattr(plugin, "__dict__", {}).items())]
-    return [spec for spec in found if isinstance(spec, OwnSpec)]
+class OwnCriteria:
+    """The users' criteria in one session. Registered as a plugin, so that pytest shows it every module it loads."""
 
+    def __init__(self) -> None:
+        self._specs: dict[str, OwnSpec] = {}
 
-def add_own(known: list[OwnSpec], new: list[OwnSpec]) -> None:
-    """Add `new` criteria to the `known` ones, each once.
+    @property
+    def all(self) -> list[OwnSpec]:
+        """All of them, by id: in the same order in every process."""
+        return [self._specs[id] for id in sorted(self._specs)]
 
-    Raises:
-        SciagentError: two criteria of one id, or an id that can't stand in a node id.
-    """
-    for spec in new:
-        if spec in known:
-            continue
-        if any(spec.id == other.id for other in known):
-            raise SciagentError(f"two own criteria are called {spec.id!r}")
+    def of(self, scope: Scope) -> list[OwnSpec]:
+        """Those of findings or of runs, by id."""
+        return [spec for spec in self.all if spec.scope == scope]
+
+    def pytest_plugin_registered(self, plugin: object) -> None:
+        """Take in the criteria of a module.
+
+        Raises:
+            pytest.UsageError: two criteria of one id, or one whose id, dimension, weight or scope can't be used.
+        """
+        for value in list(getattr(plugin, "__dict__", {}).values()):
+            # Functions only: a module may hold proxies that do anything when an attribute is asked for.
+            spec = getattr(value, ATTRIBUTE, None) if type(value) is FunctionType else None
+            if isinstance(spec, OwnSpec) and self._specs.get(spec.id) is not spec:
+                self._add(spec)
+
+    def _add(self, spec: OwnSpec) -> None:
+        from pydantic import ValidationError
+
+        if spec.id in self._specs:
+            raise pytest.UsageError(f"two criteria of your own are called {spec.id!r}")
         try:
-            spec.criterion  # noqa: B018 - building it checks id, weight and dimension
-        except ValueError as error:
-            raise SciagentError(f"own criterion {spec.id!r}: {error}") from None
-        known.append(spec)
+            spec.criterion  # noqa: B018 - building it checks what was given
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(step) for step in first["loc"])
+            raise pytest.UsageError(f"your criterion {spec.id!r}: {place}: {first['msg']}") from None
+        self._specs[spec.id] = spec

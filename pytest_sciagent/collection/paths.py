@@ -4,38 +4,55 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from ..errors import SciagentError
 from ..runs.discover import find_runs
-from ..runs.run import MANIFEST
-from .state import SessionState
+from ..runs.run import FROZEN_FOLDERS, MANIFEST
+from .index import safe_name
 
 _MARK = b"sciagent-run/"
+_STAND_IN = b"version https://git-lfs"
 
 
 def is_run(folder: Path) -> bool:
-    """Whether `folder` holds the manifest of a frozen run."""
+    """Whether `folder` holds the manifest of a frozen run, or what is left of one: empty, unreadable or not fetched."""
     try:
         with open(folder / MANIFEST, "rb") as handle:
-            return _MARK in handle.read(4096)
-    except OSError:
+            head = handle.read(4096)
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError:
+        head = b""
+    if _MARK in head:
+        return True
+    return (not head or head.startswith(_STAND_IN)) and any((folder / name).is_dir() for name in FROZEN_FOLDERS)
 
 
 def enclosing_run(path: Path) -> Path | None:
-    """The run that `path` is, or lies in."""
-    return next((folder for folder in (path, *path.parents) if is_run(folder)), None)
+    """The run that `path` is or lies in, by its name or, through links, by where it really is."""
+    for place in dict.fromkeys((path, path.resolve())):
+        for folder in (place, *place.parents):
+            if is_run(folder):
+                return folder
+    return None
 
 
 def keep_out_of_runs(early_config: pytest.Config) -> None:
     """Before pytest loads the first conftest files: take every path in a run out of where it looks for them.
 
     Raises:
-        pytest.UsageError: pytest took its rootdir or its configuration file from inside a run.
+        pytest.UsageError: pytest was started in a run, or took its rootdir or its configuration file from one.
     """
-    for what, path in (("rootdir", early_config.rootpath), ("configuration", early_config.inipath)):
+    base = early_config.invocation_params.dir
+    for what, path in (
+        ("working folder", base),
+        ("rootdir", early_config.rootpath),
+        ("configuration", early_config.inipath),
+    ):
         run = enclosing_run(Path(path)) if path is not None else None
         if run is not None:
             raise pytest.UsageError(
@@ -43,73 +60,71 @@ def keep_out_of_runs(early_config: pytest.Config) -> None:
                 "your own folder, write --sciagent-run=PATH with '=', or give --rootdir"
             )
     namespace = early_config.known_args_namespace
-    base = early_config.invocation_params.dir
-    namespace.file_or_dir = [a for a in namespace.file_or_dir if enclosing_run(_path_of(base, a)) is None]
+    namespace.file_or_dir = [a for a in namespace.file_or_dir if enclosing_run(_path_of(a, base)) is None]
 
 
-def _path_of(base: Path, argument: str) -> Path:
-    # Not resolve(): a link to a run must stay a link, so that it is refused.
-    return Path(os.path.abspath(base / argument.split("::", 1)[0]))  # noqa: PTH100
+@dataclass(frozen=True)
+class Named:
+    """What a command line names. runs: every run; arguments: what pytest is to collect, runs by their manifest."""
+
+    runs: tuple[Path, ...]
+    arguments: tuple[str, ...]
 
 
-def gather_runs(state: SessionState, arguments: Sequence[str]) -> None:
-    """Index the runs asked for by option or argument, and note which arguments to add for them.
+def name_runs(asked: Sequence[Path], arguments: Iterable[str], base: Path) -> Named:
+    """The runs below the paths `asked` for by option, and those that the `arguments` of pytest name.
+
+    A node id among the arguments that points into a run asked for narrows the session to node ids.
 
     Raises:
-        SciagentError: a path without a usable run below it.
+        SciagentError: a path that does not exist or lies inside a run, or one asked for without a run below it.
     """
-    from ..errors import SciagentError
-
     found: list[Path] = []
-    for given in state.options.runs:
+    for given in asked:
         below = find_runs(given)
         if not below:
             raise SciagentError(
                 f"no frozen run (a folder with {MANIFEST}) at or below {given}; freeze one with 'sciagent freeze'"
             )
-        found += [path for path in below if path not in found]
+        found += below
     named: list[Path] = []
+    kept: list[str] = []
+    narrowed = False
     for argument in arguments:
-        path = _path_of(state.options.base, argument)
+        path = _path_of(argument, base)
         run = enclosing_run(path)
-        if run is not None:
+        if run is None:
+            named += [p for p in find_runs(path) if is_run(p)] if path.is_dir() else []
+            kept.append(argument)
+        elif path in (run, run / MANIFEST):
+            _, colons, node = argument.partition("::")
             named.append(run)
-        elif path.is_dir():
-            named += [p for p in find_runs(path) if is_run(p)]
-    indexes = state.add_runs(dict.fromkeys([*found, *named]))
-    if indexes and all(index.state == "broken" for index in indexes):
-        told = "\n".join(f"{i.label}: {'; '.join(i.problems)}" for i in indexes[:5])
-        raise SciagentError(f"no usable run:\n{told}")
-    pointed = {_path_of(state.options.base, a) for a in arguments if "::" in a}
-    into_runs = any(enclosing_run(p) in set(found) for p in pointed)
-    state.extra_args = [] if into_runs else [str(path / MANIFEST) for path in found]
+            kept.append(f"{run / MANIFEST}{colons}{node}")
+            narrowed = narrowed or (bool(colons) and run in found)
+        else:
+            raise SciagentError(f"lies inside the run {run}: name the run itself", path=path)
+    added = [] if narrowed else [str(run / MANIFEST) for run in found]
+    return Named(tuple(dict.fromkeys([*found, *named])), tuple(dict.fromkeys([*kept, *added])))
 
 
-def arguments_for_pytest(state: SessionState, config: pytest.Config) -> list[str]:
-    """`config.args` with the runs of this session: run folders by their manifest, safe node ids by their real path."""
-    explicit = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
-    own = list(config.args) if not state.options.runs else explicit
-    nodes = {index.nodeid: Path(index.path) / MANIFEST for index in state.indexes.values()}
-    arguments = [_real(argument, state, nodes) for argument in own]
-    return [*arguments, *(a for a in state.extra_args if a not in arguments)]
+def _path_of(argument: str, base: Path) -> Path:
+    """The path in an argument of pytest; where a node id spells a folder's safe name, the folder meant."""
+    # Not resolve(): a run is known by the path it was named by.
+    path = Path(os.path.abspath(base / argument.split("::", 1)[0]))  # noqa: PTH100
+    return path if os.path.lexists(path) else _by_safe_name(path)
 
 
-def _real(argument: str, state: SessionState, nodes: dict[str, Path]) -> str:
-    name, colons, rest = argument.partition("::")
-    path = _path_of(state.options.base, name)
-    if is_run(path):
-        path = path / MANIFEST
-    elif not path.exists():
-        relative = os.path.relpath(path, state.options.rootdir).replace(os.sep, "/")
-        path = nodes.get(relative, path)
-        if relative not in nodes:
-            return argument
-    else:
-        return argument
-    return f"{path}{colons}{rest}"
-
-
-def inside_run(path: Path, known: Iterable[Path]) -> bool:
-    """Whether `path` lies below one of the `known` runs."""
-    parents = set(path.parents)
-    return any(run in parents for run in known)
+def _by_safe_name(path: Path) -> Path:
+    found = Path(path.anchor)
+    for part in path.parts[1:]:
+        if not os.path.lexists(found / part):
+            try:
+                names = sorted(os.listdir(found))  # noqa: PTH208 - names, not paths
+            except OSError:
+                return path
+            real = next((name for name in names if safe_name(name) == part), None)
+            if real is None:
+                return path
+            part = real  # noqa: PLW2901
+        found /= part
+    return found

@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from ..reporting.wire import PROPERTY
+PROPERTY = "sciagent"
+"""The property of a report that carries the verdict to the controller."""
+HALF, NOT_ASSESSED = "half", "not assessed"
 
 
 def test_status(report: pytest.TestReport) -> tuple[str, str, Any] | None:
     """Category, letter and word of a criterion's report; None for every other report."""
-    if report.when != "call" or not report.user_properties:
+    if report.when != "call" or not any(name == PROPERTY for name, _ in report.user_properties):
         return None
-    properties = dict(report.user_properties)
-    if PROPERTY not in properties:
-        return None
-    if report.passed and properties.get("level") == "0.5":
-        return "half", "h", ("HALF", {"yellow": True})
     if report.skipped:
-        return "not assessed", "n", ("NOT ASSESSED", {"cyan": True})
+        return NOT_ASSESSED, "n", ("NOT ASSESSED", {"cyan": True})
+    if report.passed and ("level", "0.5") in [tuple(p) for p in report.user_properties]:
+        return HALF, "h", ("HALF", {"yellow": True})
     return None

@@ -166,7 +166,7 @@ class Case:
         yield from self.criterion_questions(rubrics, judge)
 
     def criterion_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[Request]:
-        """The questions of the criteria. One whose facts wait for an answer about the run comes once that is recorded."""
+        """The questions of the criteria, but for those whose facts wait for an answer about the run."""
         for finding in self.report.findings:
             for rubric in rubrics:
                 for criterion in rubric.criteria:

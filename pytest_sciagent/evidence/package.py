@@ -11,6 +11,7 @@ from ..models import Finding, Section
 from ..runs import Run, UnsafeFile
 from ..text import clean
 from .citations import readable_text
+from .excerpt import Cues, excerpt
 
 BUDGET = 60_000
 """Characters of evidence in one prompt, about 17,000 tokens."""
@@ -50,11 +51,14 @@ def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget:
     run's other text files, largest share to the named ones. The same run and finding give the same package.
     """
     report = run.manifest.report or "report"
-    pieces = [_cut(f"{report} (the finding's own section)", clean(finding.section.text), budget // 2)]
+    cues = Cues.of(finding.section.text)
+    own = (f"{report} (the finding's own section)", clean(finding.section.text))
+    pieces = [Piece(own[0], *excerpt(report, own[1], budget // 2, cues))]
     rest = budget - len(pieces[0].text)
     pieces += _fill(
         [(f"{report} (shared section from line {s.start})", clean(s.text)) for s in shared],
         int(rest * SHARED_SHARE),
+        cues,
     )
     rest = budget - sum(len(p.text) for p in pieces)
     named = [path for path in finding.artifacts if path in run.files]
@@ -70,7 +74,7 @@ def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget:
                 texts.append((path, clean(readable_text(run, path))))
             except UnsafeFile as error:
                 unreadable.append(f"{path}: {error}")
-        filled = _fill(texts, rest)
+        filled = _fill(texts, rest, cues)
         rest -= sum(len(p.text) for p in filled)
         files += filled
     pieces += files
@@ -100,28 +104,26 @@ def _by_role(run: Run, paths: Sequence[str]) -> list[str]:
     return sorted(paths, key=lambda p: (_ROLE_ORDER.index(run.files[p].role), p))
 
 
-def _fill(texts: Sequence[tuple[str, str]], room: int) -> list[Piece]:
-    """Share `room` among the texts: small ones whole, the rest an equal share; none smaller than `MIN_PIECE`."""
+def _fill(texts: Sequence[tuple[str, str]], room: int, cues: Cues) -> list[Piece]:
+    """Share `room` among the texts: small ones whole, the rest an equal share; none smaller than `MIN_PIECE`.
+
+    Where even that does not go round, the texts that speak most of the finding are shown.
+    """
     shares: dict[int, int] = {}
-    left, order = room, sorted(range(len(texts)), key=lambda i: (len(texts[i][1]), i))
+    order = sorted(range(len(texts)), key=lambda i: (len(texts[i][1]), i))
+    if room < MIN_PIECE * len(texts):
+        best = sorted(order, key=lambda i: (-cues.score(texts[i][0] + texts[i][1][:4000]), i))
+        kept = set(best[: max(room // MIN_PIECE, 0)])
+        order = [i for i in order if i in kept]
+    left = room
     for position, index in enumerate(order):
         share = left // (len(order) - position)
         shares[index] = min(len(texts[index][1]), share)
         left -= shares[index]
     pieces = []
     for index, (label, text) in enumerate(texts):
-        if not text or (shares[index] < len(text) and shares[index] < MIN_PIECE):
+        share = shares.get(index, 0)
+        if not text or (share < len(text) and share < MIN_PIECE):
             continue
-        pieces.append(_cut(label, text, shares[index]))
+        pieces.append(Piece(label, *excerpt(label, text, share, cues)))
     return pieces
-
-
-def _cut(label: str, text: str, room: int) -> Piece:
-    """`text` within `room` characters: its first two thirds and its end, cut at line ends, the gap marked."""
-    if len(text) <= room:
-        return Piece(label, text)
-    head, tail = text[: room * 2 // 3], text[len(text) - room // 3 :]
-    head = head[: head.rfind("\n") + 1] or head
-    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail
-    gap = len(text) - len(head) - len(tail)
-    return Piece(label, f"{head}[... {gap:,} characters are left out here ...]\n{tail}", gap)

@@ -1,0 +1,121 @@
+"""An excerpt of a long text: its beginning and the blocks that speak of the finding, in order, every gap marked."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .numbers import extract_numbers
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
+_BACKQUOTED = re.compile(r"`([^`\n]{1,200})`")
+HEAD_SHARE = 0.25
+BLOCK_LINES = 12
+NUMBER_WEIGHT, NAME_WEIGHT, WORD_WEIGHT = 8, 6, 1
+MAX_CUES = 400
+
+
+@dataclass(frozen=True)
+class Cues:
+    """What a finding speaks of: the digits of its numbers, the names it quotes, its longer words."""
+
+    numbers: frozenset[str]
+    names: frozenset[str]
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Cues:
+        """The cues in the text of a finding."""
+        quantities = [n for n in extract_numbers(text) if n.role not in {"date", "identifier"} and not n.weak]
+        numbers = {n.text.lstrip("+-−~<>≤≥ ").replace(",", "") for n in quantities[:MAX_CUES]}
+        names = {part for quoted in _BACKQUOTED.findall(text) for part in re.split(r"[\s/,]+", quoted) if len(part) > 3}
+        words = {word.lower() for word in _WORD.findall(text)}
+        return cls(frozenset(numbers), frozenset(sorted(names)[:MAX_CUES]), frozenset(sorted(words)[:MAX_CUES]))
+
+    def score(self, block: str) -> int:
+        """How much a block speaks of the finding."""
+        number_hits = sum(number in block for number in self.numbers)
+        name_hits = sum(name in block for name in self.names)
+        word_hits = len(self.words & {word.lower() for word in _WORD.findall(block)})
+        return NUMBER_WEIGHT * number_hits + NAME_WEIGHT * name_hits + WORD_WEIGHT * word_hits
+
+
+def excerpt(path: str, text: str, room: int, cues: Cues) -> tuple[str, int]:
+    """`text` of the file `path` in about `room` characters, and how many characters were left out.
+
+    Tables are cut by rows, Python code by top-level statements (whole functions), other text by blocks of lines.
+    """
+    if len(text) <= room:
+        return text, 0
+    blocks = _blocks(path, text)
+    chosen = _choose(blocks, room, cues)
+    if not chosen:
+        cut = text[:room]
+        return f"{cut}\n[... {len(text) - room:,} characters are left out here ...]\n", len(text) - room
+    parts: list[str] = []
+    left_out = gap = 0
+    for number, block in enumerate(blocks):
+        if number in chosen:
+            if gap:
+                parts.append(f"[... {gap:,} characters are left out here ...]\n")
+            parts.append(block)
+            gap = 0
+        else:
+            gap += len(block)
+            left_out += len(block)
+    if gap:
+        parts.append(f"[... {gap:,} characters are left out here ...]\n")
+    return "".join(parts), left_out
+
+
+def _choose(blocks: Sequence[str], room: int, cues: Cues) -> set[int]:
+    """The first blocks, up to a quarter of the room, then the best ones that fit; of equals the earlier."""
+    chosen: set[int] = set()
+    used = 0
+    for number, block in enumerate(blocks):
+        if used + len(block) > room * HEAD_SHARE and chosen:
+            break
+        if len(block) > room:
+            break
+        chosen.add(number)
+        used += len(block)
+    ranked = sorted((n for n in range(len(blocks)) if n not in chosen), key=lambda n: (-cues.score(blocks[n]), n))
+    for number in ranked:
+        if used + len(blocks[number]) <= room:
+            chosen.add(number)
+            used += len(blocks[number])
+    return chosen
+
+
+def _blocks(path: str, text: str) -> list[str]:
+    lines = text.splitlines(keepends=True)
+    if path.endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".log")):
+        return lines
+    if path.endswith(".py"):
+        starts = _statements(text)
+        if starts:
+            return list(_slices(lines, starts))
+    return list(_slices(lines, range(0, len(lines), BLOCK_LINES)))
+
+
+def _statements(text: str) -> list[int]:
+    """The lines (from 0) at which top-level statements begin; none if the code can't be read."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    starts = []
+    for node in tree.body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        starts.append(first - 1)
+    return sorted({0, *starts})
+
+
+def _slices(lines: Sequence[str], starts: Iterable[int]) -> Iterable[str]:
+    bounds = [*starts, len(lines)]
+    for begin, end in pairwise(bounds):
+        if end > begin:
+            yield "".join(lines[begin:end])

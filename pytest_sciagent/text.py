@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import unicodedata
 
@@ -41,6 +43,12 @@ def shorten(text: str, limit: int) -> str:
 def slug(text: str) -> str:
     """`text` as a name that is safe in a pytest node id: only `[A-Za-z0-9_.-]`, never empty."""
     return _SLUG_UNSAFE.sub("-", text).strip("-") or "unnamed"
+
+
+def safe_name(name: str) -> str:
+    """A file's name for node ids. A name that has to be changed gets a digest, so that two never become one."""
+    safe = slug(name)
+    return safe if safe == name else f"{safe}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:6]}"
 
 
 def normalise_quote(text: str) -> str:

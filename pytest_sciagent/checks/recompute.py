@@ -20,6 +20,11 @@ from ..tasks import Task
 from .plans import PlanFailed, run_plan
 
 Outcome = Literal["confirmed", "differs", "refuted", "failed"]
+_SOURCES = {
+    "card": "task verification code",
+    "plan": "operation on the task data",
+    "rerun": "the run's own code, run again on the task data",
+}
 REFUTED_SHARE = 0.1
 """A number is refuted only if it is off by more than this share of the recalculated value."""
 REFUTED_WIDTHS = 10
@@ -32,11 +37,11 @@ SCALES = (100.0, 10.0, 1000.0, 12.0, 365.25, 52.1775, 60.0, 3600.0)
 class Recalculated:
     """One number of a finding and what the task's data say.
 
-    source: `plan` or `card`. asserted: as written. value: recalculated, in the number's unit, or None.
+    source: `plan`, `card` or `rerun`. asserted: as written. value: recalculated, in the number's unit, or None.
     """
 
     role: Literal["core", "supporting"]
-    source: Literal["plan", "card"]
+    source: Literal["plan", "card", "rerun"]
     quote: str
     asserted: str
     outcome: Outcome
@@ -47,7 +52,7 @@ class Recalculated:
         """For receipts and prompts. A card's own value is hidden from judges, so only a plan's is shown."""
         shown: dict[str, JsonValue] = {
             "role": self.role,
-            "source": "task verification code" if self.source == "card" else "operation on the task data",
+            "source": _SOURCES[self.source],
             "asserted": self.asserted,
             "quote": self.quote[:300],
             "outcome": self.outcome,

@@ -3,57 +3,53 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
+from collections.abc import Collection, Iterator
 
 from ..errors import SciagentError
 from ..judging.pump import Progress, Question, pump
 from ..judging.requests import Request
-from ..judging.settle import answered
 from .state import SessionState
 
 
-def ask_open_questions(state: SessionState, session: pytest.Session) -> None:
-    """Put every open question of the selected items to the judge named, and record the answers.
+def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
+    """Put every open question of the `selected` items (node ids) to the judge named, and record the answers.
 
     Raises:
-        SciagentError: the provider says that no call can succeed.
+        SciagentError: the provider says that no call can succeed, or an answer can't be recorded.
     """
     # First what is asked about whole runs: facts that criteria show to the judge follow from those answers.
     for about_run in (True, False):
         client = state.client()
         if client is None:
             return
-        questions = list(_open(state, session, about_run))
+        questions = list(_open(state, frozenset(selected), about_run))
         with _ProgressLine(len(questions)) as line:
             progress = pump(questions, client, state.options.in_flight, line.show)
         if progress.fatal is not None:
             raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
 
 
-def _open(state: SessionState, session: pytest.Session, about_run: bool) -> Iterator[Question]:
-    selected = {item.nodeid for item in session.items} or None  # under xdist only the workers know the selection
-    for index in state.indexes.values():
-        if index.state != "sound":
+def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Iterator[Question]:
+    identity = state.judge.identity
+    assert identity is not None  # there is a client
+    for path, index in state.indexes.items():
+        mine = {nodeid for nodeid in selected if nodeid.startswith(f"{index.nodeid}::")}
+        if index.state != "sound" or not mine:
             continue
-        case = state.case(Path(index.path))
-        for request in (
-            case.questions.about_run() if about_run else case.criterion_questions(state.rubrics, state.judge)
-        ):
-            if selected is not None and not _wanted(request, index.nodeid, selected):
-                continue
-            known = case.ledger.get(request.key(state.judge.identity)) if state.judge.identity else None
-            if state.options.mode == "refresh" or not answered(known):
+        case = state.case(path)
+        if not about_run:
+            requests = case.criterion_questions(state.rubrics, state.judge)
+        elif len(mine) > 1:  # a single item is not asked for the score of its run
+            requests = case.questions.about_run()
+        else:
+            continue
+        for request in requests:
+            if (about_run or _nodeid(index.nodeid, request) in mine) and case.answers.is_open(request.key(identity)):
                 yield Question(request, case.answers, f"{index.nodeid}::{request.finding}::{request.kind}")
 
 
-def _wanted(request: Request, run: str, selected: set[str]) -> bool:
-    """Whether an item asks this; questions about the run are asked when more than one item of it is selected."""
-    if request.kind == "criterion":
-        return f"{run}::{request.finding}::{request.criterion_id}" in selected
-    return sum(nodeid.startswith(f"{run}::") for nodeid in selected) > 1
+def _nodeid(run: str, request: Request) -> str:
+    return f"{run}::{request.finding}::{request.criterion_id}"
 
 
 class _ProgressLine:

@@ -26,7 +26,7 @@ def _item(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(scope="session")
 def judge(pytestconfig: pytest.Config) -> Judge:
-    """Who answers what a rubric asks of a judge. Override it to bring your own."""
+    """Who answers what a rubric asks of a judge. Override it in a conftest file to bring your own."""
     return pytestconfig.stash[STATE].judge
 
 

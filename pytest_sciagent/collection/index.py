@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,8 +10,9 @@ from typing import Any, Literal
 
 from ..errors import SciagentError
 from ..findings import parse_findings
-from ..runs import MANIFEST, Run, UnsafeFile
-from ..text import one_line, slug
+from ..layout import MANIFEST
+from ..runs import Run, UnsafeFile
+from ..text import one_line, safe_name
 
 State = Literal["sound", "undelivered", "broken"]
 RUN_NODE = "run"
@@ -49,12 +49,6 @@ class RunIndex:
     def from_wire(cls, wire: dict[str, Any]) -> RunIndex:
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in wire.items()}
         return cls(**values | {"path": os.fsdecode(wire["path"])})
-
-
-def safe_name(name: str) -> str:
-    """A folder's name for node ids. A name that has to be changed gets a digest, so that two never become one."""
-    safe = slug(name)
-    return safe if safe == name else f"{safe}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:6]}"
 
 
 def node_path(path: Path, rootdir: Path) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,25 +22,32 @@ MARKERS = (
 )
 
 
-class Marks:
-    """The marks of one run's items, and the words by which -k finds all of them."""
+def run_marks(index: RunIndex) -> list[pytest.Mark]:
+    """The marks that all items of a run share."""
+    return [
+        pytest.mark.sciagent.mark,
+        pytest.mark.task(id=index.task_id).mark,
+        pytest.mark.system(name=index.system).mark,
+    ]
 
-    def __init__(self, index: RunIndex) -> None:
-        self.run = (
-            pytest.mark.sciagent.mark,
-            pytest.mark.task(id=index.task_id).mark,
-            pytest.mark.system(name=index.system).mark,
+
+@dataclass(frozen=True)
+class CriterionMarks:
+    """The marks of one criterion, for all findings of all runs."""
+
+    criterion: Criterion
+
+    @cached_property
+    def marks(self) -> tuple[pytest.Mark, ...]:
+        criterion = self.criterion
+        return (
+            pytest.mark.dimension(id=criterion.dimension).mark,
+            pytest.mark.criterion(id=criterion.id).mark,
+            pytest.mark.weight(value=criterion.weight).mark,
         )
-        self.keywords = frozenset({index.system, index.task_id, index.label})
-        self._by_criterion: dict[str, tuple[pytest.Mark, ...]] = {}
 
-    def of(self, criterion: Criterion) -> tuple[pytest.Mark, ...]:
-        """The marks of a criterion: shared by all findings of the run."""
-        if criterion.id not in self._by_criterion:
-            self._by_criterion[criterion.id] = (
-                *self.run,
-                pytest.mark.dimension(id=criterion.dimension).mark,
-                pytest.mark.criterion(id=criterion.id).mark,
-                pytest.mark.weight(value=criterion.weight).mark,
-            )
-        return self._by_criterion[criterion.id]
+    def give(self, item: pytest.Item) -> None:
+        """Mark `item`, before any mark it has already."""
+        item.own_markers[:0] = self.marks
+        item.keywords.update((mark.name, mark) for mark in self.marks)
+        item.extra_keyword_matches.add(self.criterion.dimension)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+if TYPE_CHECKING:
+    from ..judging.requests import Asking
+
 Mode = Literal["replay", "record", "refresh", "live"]
+ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
 PROFILES = ("truthinsight", "weighted")
+PROVIDERS = ("openai", "anthropic")
 DEFAULT_IN_FLIGHT = 64
 
 _HELP_TAIL = """
@@ -32,13 +38,24 @@ class Options:
     judge_parameters: tuple[str, ...]
     base_url: str | None
     ledger: Path | None
-    mode: Mode
+    mode: Mode | None
     in_flight: int
     strict: bool
     min_score: float | None
     json_path: Path | None
     rootdir: Path
     base: Path
+
+    @property
+    def asks_provider(self) -> bool:
+        """Whether the judge named is a provider's, and may be asked."""
+        named = self.judge is not None and self.judge.split(":", 1)[0] in PROVIDERS
+        return named and self.mode != "replay"
+
+    @property
+    def asking(self) -> Asking:
+        """What any judge may be asked, one of the user's own included."""
+        return ASKING[self.mode or "record"]
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -96,7 +113,8 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         choices=MODES,
         help="replay: only recorded verdicts, no network (default). record: ask what is missing (default once a judge "
-        "that can be asked is named). refresh: ask everything again. live: neither read nor write the ledger",
+        "that can be asked is named). refresh: ask everything again. live: neither read nor write the ledger. A judge "
+        "of your own is asked what is missing, unless this says replay",
     )
     add(
         "--sciagent-in-flight",
@@ -152,30 +170,55 @@ def read_options(config: pytest.Config) -> Options:
     profile = given("sciagent_profile") or ini("sciagent_profile")
     if profile is not None and profile not in PROFILES:
         raise pytest.UsageError(f"sciagent_profile {profile!r}: choose from {', '.join(PROFILES)}")
-    asks = judge is not None and judge.split(":", 1)[0] in {"openai", "anthropic"}
+    parameters = tuple(given("sciagent_judge_param"))
+    if parameters and judge is None:
+        raise pytest.UsageError("--sciagent-judge-param belongs to a judge: name it with --sciagent-judge KIND:MODEL")
     in_flight = given("sciagent_in_flight")
     if in_flight is not None and in_flight < 1:
         raise pytest.UsageError(f"--sciagent-in-flight {in_flight}: at least 1")
     ledger = given("sciagent_ledger")
     ini_ledger = ini("sciagent_ledger")
     return Options(
-        runs=tuple((base / r).absolute() for r in given("sciagent_run")),
-        tasks=tuple((base / t).absolute() for t in given("sciagent_tasks"))
-        or tuple(config.rootpath / t for t in config.getini("sciagent_tasks")),
+        runs=tuple(_path(base, run) for run in given("sciagent_run")),
+        tasks=tuple(_folder(base, t, "--sciagent-tasks") for t in given("sciagent_tasks"))
+        or tuple(_folder(config.rootpath, t, "sciagent_tasks") for t in config.getini("sciagent_tasks")),
         rubrics=tuple(given("sciagent_rubric")) or tuple(config.getini("sciagent_rubric")),
         profile=profile,
         judge=judge,
-        judge_parameters=tuple(given("sciagent_judge_param")),
+        judge_parameters=parameters,
         base_url=given("sciagent_base_url"),
-        ledger=base / ledger if ledger else config.rootpath / ini_ledger if ini_ledger else None,
-        mode=given("sciagent_ledger_mode") or ("record" if asks else "replay"),
+        ledger=_path(base, ledger) if ledger else _path(config.rootpath, ini_ledger) if ini_ledger else None,
+        mode=given("sciagent_ledger_mode"),
         in_flight=in_flight or DEFAULT_IN_FLIGHT,
         strict=given("sciagent_strict"),
         min_score=_min_score(given("sciagent_min_score"), ini("sciagent_min_score")),
-        json_path=base / given("sciagent_json") if given("sciagent_json") else None,
+        json_path=_new_file(base, given("sciagent_json")),
         rootdir=config.rootpath,
         base=base,
     )
+
+
+def _path(base: Path, path: str) -> Path:
+    """`path` from `base` on, without `..`: the same run always has the same path. Links are kept."""
+    return Path(os.path.abspath(base / path))  # noqa: PTH100
+
+
+def _folder(base: Path, path: str, option: str) -> Path:
+    folder = _path(base, path)
+    if not folder.is_dir():
+        raise pytest.UsageError(f"{option} {path}: no such folder")
+    return folder
+
+
+def _new_file(base: Path, path: str | None) -> Path | None:
+    """Where a file will be written: what can be told of it is told before the session, not after it."""
+    if not path:
+        return None
+    file = _path(base, path)
+    above = next(folder for folder in file.parents if folder.exists())
+    if file.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+        raise pytest.UsageError(f"--sciagent-json {path}: a file can't be written there")
+    return file
 
 
 def _min_score(option: float | None, from_ini: str | None) -> float | None:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ..errors import SciagentError
-from ..runs.discover import find_runs
-from ..runs.run import FROZEN_FOLDERS, MANIFEST
-from .index import safe_name
+from ..layout import FROZEN_FOLDERS, MANIFEST
+from ..text import safe_name
 
 _MARK = b"sciagent-run/"
 _STAND_IN = b"version https://git-lfs"
@@ -79,6 +78,8 @@ def name_runs(asked: Sequence[Path], arguments: Iterable[str], base: Path) -> Na
     Raises:
         SciagentError: a path that does not exist or lies inside a run, or one asked for without a run below it.
     """
+    from ..runs.discover import find_runs
+
     found: list[Path] = []
     for given in asked:
         below = find_runs(given)
@@ -125,6 +126,6 @@ def _by_safe_name(path: Path) -> Path:
             real = next((name for name in names if safe_name(name) == part), None)
             if real is None:
                 return path
-            part = real  # noqa: PLW2901
+            part = real
         found /= part
     return found

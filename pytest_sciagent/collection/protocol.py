@@ -6,25 +6,17 @@ how items run, pytest's full protocol is used instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
-from _pytest.runner import CallInfo, check_interactive_exception
+from _pytest.runner import check_interactive_exception
 
-from .nodes import CriterionItem, RunStateItem
+from .items import CriterionItem, RunStateItem
 
 _PHASES = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
-# Plugins that take part in running items, but only act on tests of their own kind.
-_KNOWN = (
-    "_pytest.",
-    "xdist.",
-    "pytest_html.",
-    "pytest_metadata.",
-    "pytest_sciagent.",
-    "_hypothesis_pytestplugin.",
-    "anyio.",
-)
+# Plugins whose hooks around the phases of an item do nothing for an item that is no Python function.
+_KNOWN = ("_pytest.", "xdist.", "pytest_html.", "pytest_metadata.", "pytest_sciagent.", "_hypothesis_pytestplugin.")
 _FULL = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
+_ACTING_MARKS = frozenset({"skip", "skipif", "xfail"})
+_STOP = (pytest.exit.Exception, KeyboardInterrupt)
 
 
 def needs_full_protocol(config: pytest.Config) -> bool:
@@ -33,8 +25,8 @@ def needs_full_protocol(config: pytest.Config) -> bool:
         return True
     for hook in (*_PHASES, "pytest_runtest_protocol"):
         for impl in getattr(config.hook, hook).get_hookimpls():
-            own_protocol = hook == "pytest_runtest_protocol" and (impl.hookwrapper or impl.wrapper)
-            if not own_protocol and not _module(impl.plugin).startswith(_KNOWN):
+            around = hook == "pytest_runtest_protocol" and (impl.hookwrapper or impl.wrapper)
+            if not around and not _module(impl.plugin).startswith(_KNOWN):
                 return True
     return False
 
@@ -43,31 +35,37 @@ def _module(plugin: object) -> str:
     return f"{getattr(plugin, '__module__', None) or getattr(plugin, '__name__', '')}."
 
 
-def run_short(item: CriterionItem | RunStateItem, nextitem: pytest.Item | None) -> None:
+def runs_short(item: pytest.Item) -> bool:
+    """Whether `item` runs no user code and nobody has marked it to be skipped or expected to fail."""
+    return isinstance(item, CriterionItem | RunStateItem) and not any(
+        mark.name in _ACTING_MARKS for mark in item.iter_markers()
+    )
+
+
+def run_short(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Run `item`: set-up and call in one, then the tear-down report."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    call = CallInfo.from_call(item.setup, "setup", reraise=_reraise(item))
+    call = pytest.CallInfo.from_call(item.setup, "setup", reraise=_STOP)
     if call.excinfo is None:
-        call = CallInfo.from_call(item.runtest, "call", reraise=_reraise(item))
+        call = pytest.CallInfo.from_call(item.runtest, "call", reraise=_STOP)
     _report(item, call)
-    stack = item.session._setupstate
-    end = CallInfo.from_call((lambda: stack.teardown_exact(nextitem)) if stack.stack else _nothing, "teardown")
+    if item.session.shouldfail or item.session.shouldstop:
+        nextitem = None
+    end = pytest.CallInfo.from_call(lambda: _teardown(item, nextitem), "teardown", reraise=_STOP)
     _report(item, end)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
-def _nothing() -> None:
-    return None
+def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    item.teardown()
+    stack = item.session._setupstate
+    if stack.stack:  # what items under the full protocol have set up
+        stack.teardown_exact(nextitem)
 
 
-def _report(item: pytest.Item, call: CallInfo[None]) -> None:
+def _report(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     report = item.ihook.pytest_runtest_makereport(item=item, call=call)
     item.ihook.pytest_runtest_logreport(report=report)
     if check_interactive_exception(call, report):
         item.ihook.pytest_exception_interact(node=item, call=call, report=report)
-
-
-def _reraise(item: pytest.Item) -> tuple[type[BaseException], ...]:
-    stop: Iterable[type[BaseException]] = (pytest.exit.Exception,)
-    return (*stop,) if item.config.getoption("usepdb", False) else (*stop, KeyboardInterrupt)

@@ -1,12 +1,13 @@
-"""What one pytest session knows: options, rubrics, runs, the judge. Lives in `config.stash`, made once a process."""
+"""What one pytest session knows: options, runs, rubrics, the judge. Lives in `config.stash`, made once a process."""
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import json
+import os
+import shutil
+import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from ..errors import SciagentError
 from .options import Options
+from .own import OwnCriteria, OwnSpec, Scope
 
 if TYPE_CHECKING:
     from ..checks import Check
@@ -21,46 +23,63 @@ if TYPE_CHECKING:
     from ..judging.clients import Client
     from ..judging.judge import Judge
     from ..ledger import WorkWriter
-    from ..models import JudgeIdentity, LedgerEntry, Rubric
+    from ..models import LedgerEntry, Rubric
     from .index import RunIndex
+    from .marks import CriterionMarks
 
 STATE: pytest.StashKey[SessionState] = pytest.StashKey()
 WIRE = "sciagent"
 
 
 class SessionState:
-    """One session. Heavy parts are imported and made on first use, so that a session without runs pays nothing."""
+    """One session. Heavy parts are imported and made on first use, so that a session without runs pays nothing.
+
+    `wire` is what a worker was told by its controller (`to_wire`).
+    """
 
     def __init__(self, config: pytest.Config, options: Options, wire: dict[str, Any] | None = None) -> None:
         self.config = config
         self.options = options
         self.is_worker = hasattr(config, "workerinput")
+        self.own = OwnCriteria()
         self.indexes: dict[Path, RunIndex] = {}
+        self.wire = wire
+        self.session_id: str = wire["session"] if wire is not None else uuid.uuid4().hex[:12]
         self._cases: dict[Path, Case] = {}
-        self._wire = wire
         self._writer: WorkWriter | None = None
-        self.session_id = wire["session"] if wire is not None else uuid.uuid4().hex[:12]
-        self.extra_args: list[str] = []
+        self.has_asked = False
         if wire is not None:
             from .index import RunIndex
 
-            self.indexes = {Path(w["path"]): RunIndex.from_wire(w) for w in wire["runs"]}
-            self.extra_args = wire["args"]
+            self.add(RunIndex.from_wire(told) for told in wire["runs"])
+
+    def add(self, indexes: Iterable[RunIndex]) -> None:
+        """Take runs into the session."""
+        self.indexes |= {Path(index.path): index for index in indexes}
 
     def prepare(self) -> None:
         """Read in the controller, before anything runs, all that can be wrong in what the user gave.
 
         Raises:
-            SciagentError: see `rubrics`, `case` and `judge`.
+            SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `client`.
         """
-        for index in self.indexes.values():
-            if index.state == "sound":
-                self.case(Path(index.path))
+        from .index import check_distinct
+
+        indexes = list(self.indexes.values())
+        if all(index.state == "broken" for index in indexes):
+            told = "\n".join(f"{i.label}: {'; '.join(i.problems)}" for i in indexes[:5])
+            raise SciagentError(f"no usable run:\n{told}")
+        check_distinct(indexes)
         self.rubrics  # noqa: B018
+        for scope in ("finding", "run"):
+            self.own_of(scope)
+        for index in indexes:
+            if index.state == "sound":
+                task = self.case_of(index).task
+                if task is not None:
+                    task.check()
         self.judge  # noqa: B018
-        client = self.client()
-        if client is not None:
-            asyncio.run(client.close())
+        self.client()
 
     @functools.cached_property
     def full_protocol(self) -> bool:
@@ -71,26 +90,6 @@ class SessionState:
 
     # ---- runs
 
-    def index(self, path: Path) -> RunIndex:
-        """The index of the run in `path`."""
-        if path not in self.indexes:
-            from .index import index_run
-
-            self.indexes[path] = index_run(path, self.options.rootdir)
-        return self.indexes[path]
-
-    def add_runs(self, paths: Iterable[Path]) -> list[RunIndex]:
-        """Index the runs in `paths` and check that they can be told apart.
-
-        Raises:
-            SciagentError: two runs of one name.
-        """
-        from .index import check_distinct
-
-        indexes = [self.index(path) for path in paths]
-        check_distinct(list(self.indexes.values()))
-        return indexes
-
     def case(self, path: Path) -> Case:
         """The run in `path` under evaluation.
 
@@ -100,8 +99,12 @@ class SessionState:
         if path not in self._cases:
             from ..evaluation import open_case
 
-            self._cases[path] = open_case(path, self.sources, self.record, self.find_check)
+            self._cases[path] = open_case(path, self.sources, self.record, self.find_check, self.options.asking)
         return self._cases[path]
+
+    def case_of(self, index: RunIndex) -> Case:
+        """The run of `index` under evaluation; raises as `case`."""
+        return self.case(Path(index.path))
 
     @functools.cached_property
     def sources(self) -> Sources:
@@ -109,14 +112,24 @@ class SessionState:
         from ..evaluation import Sources
 
         options = self.options
-        return Sources(options.rootdir, options.tasks, options.ledger, ignore_ledger=options.mode == "live")
+        return Sources(options.rootdir, options.tasks, options.ledger, self._live_folder)
+
+    @functools.cached_property
+    def _live_folder(self) -> Path | None:
+        """Where the answers of a session without a ledger travel between its processes."""
+        if self.options.mode != "live":
+            return None
+        told = self.wire["live"] if self.wire is not None else None
+        return Path(os.fsdecode(told) if told is not None else tempfile.mkdtemp(prefix="sciagent-live-"))
 
     def record(self, run_label: str, entry: LedgerEntry) -> None:
-        """Write an answer down at once, whoever gave it."""
+        """Write an answer down at once, whoever gave it.
+
+        Raises:
+            SciagentError: the work folder can't be written to.
+        """
         from ..ledger import WorkWriter
 
-        if self.options.mode == "live":
-            return
         if self._writer is None:
             self._writer = WorkWriter(self.sources.work, self.session_id)
         self._writer.append(run_label, entry)
@@ -131,33 +144,45 @@ class SessionState:
             SciagentError: unknown or invalid rubric, an unknown check, or one criterion id in two rubrics.
         """
         from ..models import Rubric
-        from ..rubrics import DEFAULT_RUBRIC, load_rubric
+        from .criteria import check_rubrics, read_rubrics
 
-        if self._wire is not None:
-            return tuple(Rubric.model_validate_json(text) for text in self._wire["rubrics"])
-        names: list[Any] = list(self.options.rubrics) or [DEFAULT_RUBRIC]
+        if self.wire is not None:
+            return tuple(Rubric.model_validate_json(text) for text in self.wire["rubrics"])
+        names: list[Any] = []
         for more in self.config.hook.pytest_sciagent_rubrics(config=self.config):
             names += more or ()
-        rubrics = []
-        for name in names:
-            rubric = (
-                name if isinstance(name, Rubric) else load_rubric(str(name), self.options.rootdir, self.options.base)
-            )
-            if self.options.profile is not None:
-                rubric = rubric.model_copy(update={"profile": self.options.profile})
-            rubrics.append(rubric)
-        self._check_rubrics(rubrics)
-        return tuple(rubrics)
+        rubrics = read_rubrics(names, self.options)
+        check_rubrics(rubrics, self.find_check)
+        return rubrics
 
-    def _check_rubrics(self, rubrics: Sequence[Rubric]) -> None:
-        owner: dict[str, str] = {}
-        for rubric in rubrics:
+    @functools.cached_property
+    def _marks(self) -> dict[Scope, list[CriterionMarks]]:
+        from .marks import CriterionMarks
+
+        by_scope: dict[Scope, list[CriterionMarks]] = {"finding": [], "run": []}
+        for rubric in self.rubrics:
             for criterion in rubric.criteria:
-                if criterion.check is not None:
-                    self.find_check(criterion.check)
-                other = owner.setdefault(criterion.id, rubric.id)
-                if other != rubric.id or [r.id for r in rubrics].count(rubric.id) > 1:
-                    raise SciagentError(f"criterion id {criterion.id!r} stands in two rubrics: {other} and {rubric.id}")
+                by_scope[criterion.scope].append(CriterionMarks(criterion))
+        return by_scope
+
+    def criteria_of(self, scope: Scope) -> list[CriterionMarks]:
+        """The rubrics' criteria of findings or of runs, in the rubrics' order, with their marks."""
+        return self._marks[scope]
+
+    def own_of(self, scope: Scope) -> list[tuple[OwnSpec, CriterionMarks]]:
+        """The user's own criteria of findings or of runs, by id, with their marks.
+
+        Raises:
+            pytest.UsageError: one has an id that a rubric uses.
+        """
+        from .marks import CriterionMarks
+
+        taken = {marks.criterion.id for marks in self._marks["finding"] + self._marks["run"]}
+        found = self.own.of(scope)
+        for spec in found:
+            if spec.id in taken:
+                raise pytest.UsageError(f"your criterion {spec.id!r} has the id of a rubric's criterion: rename it")
+        return [(spec, CriterionMarks(spec.criterion)) for spec in found]
 
     @functools.cached_property
     def _own_checks(self) -> dict[str, Check]:
@@ -184,19 +209,19 @@ class SessionState:
 
     def expected_items(self) -> set[str]:
         """Node ids of all items that the indexed runs have under this session's criteria."""
-        from .own import OWN
+        from .index import RUN_NODE, STATE_ITEMS
 
-        by_scope: dict[str, list[str]] = {"finding": [], "run": []}
-        for rubric in self.rubrics:
-            for criterion in rubric.criteria:
-                by_scope[criterion.scope].append(criterion.id)
-        for own in self.config.stash[OWN]:
-            by_scope[own.scope].append(own.id)
+        ids = {
+            scope: [marks.criterion.id for marks in self._marks[scope]] + [own.id for own in self.own.of(scope)]
+            for scope in self._marks
+        }
         expected: set[str] = set()
         for index in self.indexes.values():
             if index.state == "sound":
-                expected |= {f"{index.nodeid}::{f}::{c}" for f in index.findings for c in by_scope["finding"]}
-                expected |= {f"{index.nodeid}::run::{c}" for c in by_scope["run"]}
+                expected |= {f"{index.nodeid}::{f}::{c}" for f in index.findings for c in ids["finding"]}
+                expected |= {f"{index.nodeid}::{RUN_NODE}::{c}" for c in ids["run"]}
+            else:
+                expected.add(f"{index.nodeid}::{RUN_NODE}::{STATE_ITEMS[index.state]}")
         return expected
 
     # ---- judge
@@ -206,23 +231,11 @@ class SessionState:
         """The judge of this session: the one named, else the one whose answers are recorded.
 
         Raises:
-            SciagentError: a bad judge, or several recorded judges and none named.
+            SciagentError: a judge that nobody knows, or several recorded judges and none named.
         """
-        from ..judging.judge import RecordedJudge
-        from ..models import JudgeIdentity
+        from .judges import find_judge
 
-        if self._wire is not None:
-            raw = self._wire["judge"]
-            identity = JudgeIdentity.model_validate_json(raw) if raw is not None else None
-        else:
-            identity = self._named_judge() or self._recorded_judge()
-        if identity is not None:
-            own: Judge | None = self.config.hook.pytest_sciagent_judge(
-                config=self.config, kind=identity.kind, model=identity.model
-            )
-            if own is not None:
-                return own
-        return RecordedJudge(identity)
+        return find_judge(self)
 
     def client(self) -> Client | None:
         """The provider to ask what is not recorded, or None where nobody is to be asked.
@@ -231,79 +244,76 @@ class SessionState:
             SciagentError: no key, or bad settings.
         """
         from ..judging.clients import make_client
+        from ..judging.judge import RecordedJudge
 
-        identity = self.judge.identity
-        if identity is None or identity.kind not in {"openai", "anthropic"} or self.options.mode == "replay":
+        judge = self.judge
+        if not self.options.asks_provider or not isinstance(judge, RecordedJudge) or judge.identity is None:
             return None
-        return make_client(identity, base_url=self.options.base_url, api_key=None)
+        return make_client(judge.identity, base_url=self.options.base_url, api_key=None)
 
-    def _named_judge(self) -> JudgeIdentity | None:
-        from ..judging.identity import parse_identity
-
-        if self.options.judge is None:
-            return None
-        named = parse_identity(self.options.judge, self.options.judge_parameters)
-        if self.options.judge_parameters or named.kind in {"openai", "anthropic"}:
-            return named
-        # A name alone stands for the recorded judge of that name, whatever its parameters, if there is just one.
-        same = [j for j in self._recorded_judges() if (j.kind, j.model) == (named.kind, named.model)]
-        return same[0] if len(same) == 1 else named
-
-    def _recorded_judges(self) -> list[JudgeIdentity]:
-        found: dict[str, JudgeIdentity] = {}
-        for index in list(self.indexes.values()):
-            if index.state == "sound":
-                found |= self.case(Path(index.path)).ledger.judges()
-        return [found[k] for k in sorted(found)]
-
-    def _recorded_judge(self) -> JudgeIdentity | None:
-        judges = self._recorded_judges()
-        if len(judges) > 1:
-            names = ", ".join(f"{j.label} {json.dumps(j.parameters)}" if j.parameters else j.label for j in judges)
-            raise SciagentError(
-                f"the ledger holds verdicts of several judges ({names}), which are never mixed: "
-                "choose one with --sciagent-judge KIND:MODEL (and --sciagent-judge-param)"
-            )
-        return judges[0] if judges else None
-
-    # ---- workers
+    # ---- workers and work files
 
     def to_wire(self) -> dict[str, Any]:
         """What a worker is told, as plain data."""
         judge = self.judge.identity
+        live = self._live_folder
         return {
             "session": self.session_id,
-            "args": self.extra_args,
+            "arguments": [os.fsencode(argument) for argument in self.config.args],
             "runs": [index.to_wire() for index in self.indexes.values()],
             "rubrics": [rubric.model_dump_json(by_alias=True) for rubric in self.rubrics],
             "judge": None if judge is None else judge.model_dump_json(),
+            "live": None if live is None else os.fsencode(live),
         }
 
-    def save_records(self) -> None:
-        """Put what this session (its workers too) wrote to work files into the records of the runs.
+    def take_work_in(self) -> None:
+        """Bring what this session's processes recorded into the controller's cases.
 
         Raises:
-            SciagentError: a record can't be written; the work files stay.
+            SciagentError: a work file that can't be read.
         """
-        from ..ledger import merge_entries, read_work, work_files, write_record
+        from ..ledger import read_work
 
-        self.close()
-        mine = work_files(self.sources.work, self.session_id)
-        if not mine:
-            return
-        fresh = read_work(self.sources.work)
+        fresh = read_work(self.sources.work, self.session_id)
         for index in self.indexes.values():
             if index.label in fresh and index.state == "sound":
-                case = self.case(Path(index.path))
-                entries = merge_entries(case.ledger.entries, fresh[index.label])
-                write_record(self.sources.ledger_of(case.run.path), case.run.manifest, entries)
-        for path in mine:
-            path.unlink()
+                self.case_of(index).answers.take_in(fresh[index.label])
+
+    def save_records(self) -> None:
+        """Put what work files hold for this session's runs into their records: its own, and what a killed session left.
+
+        Raises:
+            SciagentError: a record can't be read or written; the work files stay.
+        """
+        from ..ledger import Ledger, merge_entries, read_work, work_files, write_record
+
+        self.close()
+        if self.options.mode == "live":
+            return
+        left = read_work(self.sources.work)
+        for path, index in self.indexes.items():
+            if index.label in left and index.state == "sound":
+                manifest = self.case(path).run.manifest
+                folder = self.sources.ledger_of(path)
+                recorded = Ledger.load(folder, manifest).entries
+                entries = merge_entries(recorded, left[index.label])
+                if entries != recorded:
+                    write_record(folder, manifest, entries)
+        for file in work_files(self.sources.work, self.session_id):
+            file.unlink()
 
     def close(self) -> None:
+        """Close this process's work file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    def end(self) -> None:
+        """Leave nothing behind that only this session needed."""
+        self.close()
+        live = self.__dict__.get("_live_folder")
+        if live is not None and not self.is_worker:
+            shutil.rmtree(live, ignore_errors=True)
 
 
 def usage_errors(function: Callable[..., Any], *args: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -16,13 +16,14 @@ from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport, parse_findings
 from ..judging.answers import BadAnswer, parse_object
 from ..judging.judge import Judge
-from ..judging.requests import AnswerContext, Request
+from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
 from ..judging.settle import unrecorded, verdict_from_entry
 from ..judging.targets import stated_quantities, target_level
 from ..ledger import Ledger
 from ..models import Card, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
 from ..models.novelty import NoveltyAnswer
+from ..plain import to_plain
 from ..runs import Run
 from ..scoring import RunFacts
 from ..tasks import Task
@@ -31,6 +32,10 @@ from ..text import one_line
 from .questions import Questions
 
 M = TypeVar("M", bound=Model)
+
+
+class CheckFailed(Exception):
+    """A deterministic check that gave no result."""
 
 
 @dataclass
@@ -43,6 +48,7 @@ class Case:
     record: Callable[[LedgerEntry], None]
     find_check: Callable[[str], Callable[[CheckContext], CheckResult]] = find_check
     cache: Path | None = None
+    asking: Asking = "missing"
     verification_problem: str | None = None
     _numbers: dict[str, Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
@@ -65,7 +71,8 @@ class Case:
 
     @cached_property
     def answers(self) -> AnswerContext:
-        return AnswerContext(self.ledger, self.quotes, self.report.findings, self.publications, self.record)
+        findings = self.report.findings
+        return AnswerContext(self.ledger, self.quotes, findings, self.publications, self.record, self.asking)
 
     @property
     def publications(self) -> tuple[str, ...]:
@@ -78,40 +85,46 @@ class Case:
         """The facts of the criterion's deterministic check, computed once; None where it has no check.
 
         The judge decides nothing here: its recorded plans and target matches tell what is to be recalculated.
+
+        Raises:
+            CheckFailed: the check raised an exception, or returned something else than a result.
         """
         if criterion.check is None:
             return None
         key = (criterion.check, finding_id)
         if key not in self._facts:
-            finding = self.findings[finding_id] if finding_id is not None else None
-            numbers = self.recomputation(finding, judge) if finding is not None else None
-            novelty = self._novelty(finding, judge) if finding is not None else None
-            context = CheckContext(self.run, self.task, self.report, finding, self.artifacts, numbers, novelty)
-            result = self.find_check(criterion.check)(context)
+            try:
+                result = self._check(criterion.check, finding_id, judge)
+            except Exception as error:  # a check looks at hostile files, and may be the user's own
+                raise CheckFailed(f"the check {criterion.check!r} failed: {type(error).__name__}: {error}") from error
             if result.outcome == "waiting":
                 return result
             self._facts[key] = result
         return self._facts[key]
 
+    def _check(self, name: str, finding_id: str | None, judge: Judge) -> CheckResult:
+        finding = self.findings[finding_id] if finding_id is not None else None
+        numbers = self.recomputation(finding, judge) if finding is not None else None
+        novelty = self._novelty(finding, judge) if finding is not None else None
+        context = CheckContext(self.run, self.task, self.report, finding, self.artifacts, numbers, novelty)
+        result = self.find_check(name)(context)
+        if not isinstance(result, CheckResult):
+            raise TypeError(f"it returned {type(result).__name__}, not a CheckResult")
+        return replace(result, facts=to_plain(dict(result.facts)))
+
     def verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
         """The verdict of one criterion: by its check, by the judge within the check's facts, or the reason for none."""
         try:
             result = self.check(criterion, finding_id, judge)
-        except Exception as error:
-            reason = one_line(f"the check {criterion.check!r} failed: {type(error).__name__}: {error}", 500)
-            return Verdict(
-                criterion_id=criterion.id,
-                finding=finding_id,
-                status="check_error",
-                reason=reason,
-                reason_code="check_error",
-            )
+        except CheckFailed as error:
+            return _check_error(criterion, finding_id, str(error))
         if result is not None and result.outcome == "waiting":
             return unrecorded(criterion, finding_id, None, result.reason)
         if result is not None and result.outcome != "facts":
             return self._from_check(criterion, finding_id, result)
         if not criterion.judge:
-            raise ValueError(f"the check {criterion.check!r} left {criterion.id!r} open, but no judge is asked")
+            why = f"the check {criterion.check!r} left {criterion.id!r} open, but no judge is asked"
+            return _check_error(criterion, finding_id, why)
         request = self._request(criterion, finding_id, result)
         key = request.key(judge.identity) if judge.identity is not None else None
         entry = judge.answer(request, self.answers)
@@ -171,7 +184,10 @@ class Case:
             for rubric in rubrics:
                 for criterion in rubric.criteria:
                     if criterion.judge and criterion.scope == "finding":
-                        result = self.check(criterion, finding.id, judge)
+                        try:
+                            result = self.check(criterion, finding.id, judge)
+                        except CheckFailed:
+                            continue  # its verdict says so
                         if result is None or result.outcome == "facts":
                             yield self._request(criterion, finding.id, result)
 
@@ -250,3 +266,13 @@ class Case:
         except BadAnswer:
             return None
         return answer
+
+
+def _check_error(criterion: Criterion, finding_id: str | None, reason: str) -> Verdict:
+    return Verdict(
+        criterion_id=criterion.id,
+        finding=finding_id,
+        status="check_error",
+        reason=one_line(reason, 500),
+        reason_code="check_error",
+    )

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from ..checks import CheckContext, CheckResult, find_check
+from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
 from ..runs import Run
@@ -17,12 +18,15 @@ from .case import Case
 
 @dataclass(frozen=True)
 class Sources:
-    """Where tasks and recorded answers are looked up: the folders given, then the defaults below `rootdir`."""
+    """Where tasks and recorded answers are looked up: the folders given, then the defaults below `rootdir`.
+
+    live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
+    """
 
     rootdir: Path
     tasks: Sequence[Path] = ()
     ledger: Path | None = None
-    ignore_ledger: bool = False
+    live: Path | None = None
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -31,7 +35,7 @@ class Sources:
     @property
     def work(self) -> Path:
         """Where work ledgers are written."""
-        return self.rootdir / ".sciagent" / "work"
+        return self.live if self.live is not None else self.rootdir / ".sciagent" / "work"
 
     @property
     def cache(self) -> Path:
@@ -52,6 +56,7 @@ def open_case(
     sources: Sources,
     record: Callable[[str, LedgerEntry], None],
     find_check: Callable[[str], Callable[[CheckContext], CheckResult]] = find_check,
+    asking: Asking = "missing",
 ) -> Case:
     """The run in the folder `path`, ready to be evaluated. New answers go to `record`, with the run's label.
 
@@ -60,7 +65,6 @@ def open_case(
     """
     run = Run.load(path)
     task = find_task(run.manifest.task_id, sources.task_folders)
-    ledger = Ledger()
-    if not sources.ignore_ledger:
-        ledger = Ledger.load(sources.ledger_of(path), run.manifest, sources.work_entries.get(run.label, ()))
-    return Case(run, task, ledger, partial(record, run.label), find_check, sources.cache)
+    work = sources.work_entries.get(run.label, ())
+    ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)
+    return Case(run, task, ledger, partial(record, run.label), find_check, sources.cache, asking)

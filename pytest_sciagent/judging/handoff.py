@@ -19,7 +19,7 @@ from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
 from .clients import Reply
 from .prompts import answer_schema
 from .requests import AnswerContext, Request
-from .settle import answered, settle
+from .settle import settle
 
 SCHEMA = "sciagent-handoff/1"
 Layout = Literal["item", "finding"]
@@ -34,7 +34,7 @@ def handoff_identity(model: str, layout: Layout) -> JudgeIdentity:
 
 def open_requests(requests: Iterable[Request], judge: JudgeIdentity, context: AnswerContext) -> list[Request]:
     """Those of `requests` that have no recorded answer of `judge`."""
-    return [r for r in requests if not answered(context.ledger.get(r.key(judge)))]
+    return [r for r in requests if context.is_open(r.key(judge))]
 
 
 def export_lines(requests: Sequence[Request], judge: JudgeIdentity) -> Iterator[str]:

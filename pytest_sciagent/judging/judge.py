@@ -9,7 +9,7 @@ from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
 from ..text import one_line
 from .clients import Prompt, Reply
 from .requests import AnswerContext, Request
-from .settle import answered, settle
+from .settle import settle
 
 
 class Judge:
@@ -31,19 +31,16 @@ class Judge:
         """
         if self.identity is None:
             return None
-        known = context.ledger.get(request.key(self.identity))
-        if answered(known):
-            return known
+        key = request.key(self.identity)
+        if not context.is_open(key):
+            return context.ledger.get(key)
         try:
             reply = _as_reply(self.ask(request.make_prompt()))
         except Exception as error:
             reply = _failed(f"{type(error).__name__}: {error}")
-        if reply is None:
-            return known
-        entry = settle(request, self.identity, reply, context)
-        context.ledger.add(entry)
-        context.record(entry)
-        return entry
+        if reply is not None:
+            context.keep(settle(request, self.identity, reply, context))
+        return context.ledger.get(key)
 
 
 class RecordedJudge(Judge):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..models import LedgerEntry
+from ..errors import SciagentError
 from .clients import Client
 from .requests import AnswerContext, Request
 from .settle import settle
@@ -41,8 +41,17 @@ def pump(
     provider's prefix cache for the others. After an answer that says no call can succeed, nothing more is asked.
 
     Ctrl-C leaves at once; what was answered by then is recorded.
+
+    Raises:
+        SciagentError: an answer can't be recorded.
     """
-    return asyncio.run(_pump(questions, client, in_flight, on_progress))
+    try:
+        return asyncio.run(_pump(questions, client, in_flight, on_progress))
+    except ExceptionGroup as group:
+        unrecorded = group.subgroup(SciagentError)
+        if unrecorded is None:
+            raise
+        raise unrecorded.exceptions[0] from None
 
 
 async def _pump(
@@ -64,9 +73,8 @@ async def _pump(
             if reply.fatal:
                 progress.fatal = progress.fatal or reply.detail
                 return
-            context = question.context
-            entry = settle(question.request, client.identity, reply, context)
-            _keep(context, entry)
+            entry = settle(question.request, client.identity, reply, question.context)
+            question.context.keep(entry)
             progress.done += 1
             progress.failed += entry.status != "assessed"
             on_progress(progress)
@@ -83,8 +91,3 @@ async def _pump(
     finally:
         await client.close()
     return progress
-
-
-def _keep(context: AnswerContext, entry: LedgerEntry) -> None:
-    context.ledger.add(entry)
-    context.record(entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +14,7 @@ from .clients import Prompt
 from .prompts import template_digest
 
 Kind = Literal["criterion", "grouping", "target", "plan", "novelty"]
+Asking = Literal["missing", "again", "never"]
 KEY_VERSION = 1
 
 
@@ -55,10 +56,39 @@ class Request:
 @dataclass(frozen=True)
 class AnswerContext:
     """What an answer is checked against and recorded in: one run's ledger, quotes and findings,
-    and the ids of the publications in its task's snapshot."""
+    and the ids of the publications in its task's snapshot.
+
+    asking: whether a judge is asked what is `missing`, everything `again` (once a session), or `never`.
+    """
 
     ledger: Ledger
     quotes: QuoteIndex
     findings: Sequence[Finding]
     publications: Sequence[str]
     record: Callable[[LedgerEntry], None]
+    asking: Asking = "missing"
+    _asked: set[str] = field(default_factory=set)
+
+    def is_open(self, key: str) -> bool:
+        """Whether the question of this key is to be asked."""
+        if self.asking == "never":
+            return False
+        if self.asking == "again":
+            return key not in self._asked
+        known = self.ledger.get(key)
+        return known is None or not known.settles
+
+    def keep(self, entry: LedgerEntry) -> None:
+        """Take in and record a new answer.
+
+        Raises:
+            SciagentError: it can't be recorded.
+        """
+        self.take_in([entry])
+        self.record(entry)
+
+    def take_in(self, entries: Iterable[LedgerEntry]) -> None:
+        """Know answers that another process of this session has recorded."""
+        for entry in entries:
+            self.ledger.add(entry)
+            self._asked.add(entry.key)

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ..evidence import QuoteIndex
-from ..models import GAPS, Anchors, Citation, Criterion, JudgeIdentity, LedgerEntry, Receipt, Status, Verdict
+from ..models import Anchors, Citation, Criterion, JudgeIdentity, LedgerEntry, Receipt, Status, Verdict
 from ..text import one_line
 from .answers import BadAnswer, CriterionAnswer, level_of, parse_answer, parse_object
 from .clients import Reply
@@ -131,8 +131,3 @@ def unrecorded(criterion: Criterion, finding: str | None, key: str | None, why: 
     return Verdict(
         criterion_id=criterion.id, finding=finding, status="unrecorded", reason=why, reason_code="unrecorded", key=key
     )
-
-
-def answered(entry: LedgerEntry | None) -> bool:
-    """Whether an entry settles its question, so that it need not be asked again."""
-    return entry is not None and (entry.status == "assessed" or entry.status in GAPS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..documents import load_json
 from ..errors import SciagentError
-from ..models import GAPS, JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
+from ..models import JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
 
 LEDGER_FOLDER = "verdicts"
 
@@ -79,7 +79,7 @@ class Ledger:
 
 
 def _rank(entry: LedgerEntry) -> tuple[bool, str]:
-    return entry.status == "assessed" or entry.status in GAPS, entry.time
+    return entry.settles, entry.time
 
 
 def _order(entry: LedgerEntry) -> tuple[str, str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import uuid
@@ -13,17 +14,33 @@ from ..models import LedgerEntry
 
 
 class WorkWriter:
-    """Appends entries to a file of its own below `folder`; nothing is buffered."""
+    """Appends entries to a file of its own below `folder`; nothing is buffered.
+
+    Raises:
+        SciagentError: the folder can't be written to.
+    """
 
     def __init__(self, folder: Path, session: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{session}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
-        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise SciagentError(f"answers can't be recorded here: {error.strerror}", path=folder) from None
 
     def append(self, run_label: str, entry: LedgerEntry) -> None:
-        """Write one entry of the run `run_label` (system/task)."""
+        """Write one entry of the run `run_label` (system/task).
+
+        Raises:
+            SciagentError: it can't be written.
+        """
         line = json.dumps({"run": run_label, "entry": entry.as_json()}, ensure_ascii=True, sort_keys=True)
-        os.write(self._descriptor, line.encode("ascii") + b"\n")
+        data = line.encode("ascii") + b"\n"
+        try:
+            if os.write(self._descriptor, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise SciagentError(f"an answer can't be recorded: {error.strerror}", path=self.path) from None
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -34,17 +51,16 @@ def work_files(folder: Path, session: str) -> list[Path]:
     return sorted(folder.glob(f"{session}-*.jsonl")) if folder.is_dir() else []
 
 
-def read_work(folder: Path) -> dict[str, list[LedgerEntry]]:
-    """All entries below `folder`, by run label. A torn last line is dropped.
+def read_work(folder: Path, session: str = "*") -> dict[str, list[LedgerEntry]]:
+    """All entries below `folder` (or those of one session), by run label. A torn last line is dropped.
 
     Raises:
         SciagentError: any other line that can't be read, with file and line.
     """
     found: dict[str, list[LedgerEntry]] = {}
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
-        data = path.read_bytes()
-        complete = data[: data.rfind(b"\n") + 1]
-        for number, line in enumerate(complete.decode("utf-8", "replace").splitlines(), start=1):
+    for path in work_files(folder, session):
+        complete, _, _ = path.read_bytes().rpartition(b"\n")
+        for number, line in enumerate(complete.split(b"\n") if complete else [], start=1):
             try:
                 wrapped = json.loads(line)
                 run, raw = wrapped["run"], json.dumps(wrapped["entry"])

@@ -134,6 +134,11 @@ class LedgerEntry(Model):
     time: str
     plugin_version: str
 
+    @property
+    def settles(self) -> bool:
+        """Whether the question need not be asked again: an answer or a plain gap, not a failure."""
+        return self.status == "assessed" or self.status in GAPS
+
 
 class LedgerFile(Model):
     """`verdicts/<system>/<task>.json`: the recorded answers for one run, sorted by criterion, finding and key."""

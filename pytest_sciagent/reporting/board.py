@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from pathlib import Path
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..collection.status import PROPERTY
 from ..errors import SciagentError
 from ..gates import EXIT_INCONCLUSIVE, decide_min_score
-from .wire import PROPERTY
 
 if TYPE_CHECKING:
+    from ..collection.index import RunIndex
     from ..collection.state import SessionState
-    from ..models import Verdict
-    from .results import Results, VerdictKey
+    from ..judging.judge import Judge
+    from ..models import JudgeIdentity, Verdict
+    from .results import Results, RunResult, VerdictKey
+
+_STOPPED = "the session was stopped"
 
 
 class Board:
@@ -25,6 +28,7 @@ class Board:
         self.state = state
         self.verdicts: dict[str, dict[VerdictKey, Verdict]] = {}
         self.results: Results | None = None
+        self._by_nodeid = {index.nodeid: index for index in state.indexes.values()}
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
@@ -33,70 +37,75 @@ class Board:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "teardown" or report.outcome == "rerun":  # type: ignore[comparison-overlap]
+        told = next((value for name, value in report.user_properties if name == PROPERTY), None)
+        # A rerun of an item comes with an outcome of its own; only the last attempt counts.
+        if not isinstance(told, dict) or report.outcome not in ("passed", "failed", "skipped"):
             return
-        wire = next((value for name, value in report.user_properties if name == PROPERTY), None)
-        if not isinstance(wire, dict):
-            return
-        if report.when == "setup" and report.passed:
+        if report.when == "teardown" or (report.when == "setup" and report.passed):
             return
         self._seen.add(report.nodeid)
-        if "verdict" in wire:
-            self._take(str(wire["run"]), wire["verdict"], report)
-        elif wire.get("state") == "undelivered":
+        if told.get("state") != "broken":
             self._failed[report.nodeid] = report.failed
+        if "verdict" in told:
+            self._take(self._by_nodeid[told["run"]], told["verdict"])
 
-    def _take(self, run: str, raw: dict[str, Any], report: pytest.TestReport) -> None:
+    def _take(self, index: RunIndex, told: dict[str, Any]) -> None:
         from ..models import Verdict
 
-        verdict = Verdict.model_validate(raw)
-        self.verdicts.setdefault(run, {})[verdict.criterion_id, verdict.finding] = verdict
-        self._failed[report.nodeid] = report.failed
-        hook = self.state.config.hook.pytest_sciagent_verdict
-        label = next((i.label for i in self.state.indexes.values() if i.nodeid == run), run)
-        hook(config=self.state.config, run=label, finding=verdict.finding, verdict=verdict)
+        verdict = Verdict.model_validate(told)
+        self.verdicts.setdefault(index.nodeid, {})[verdict.criterion_id, verdict.finding] = verdict
+        config = self.state.config
+        config.hook.pytest_sciagent_verdict(config=config, run=index.label, finding=verdict.finding, verdict=verdict)
 
     # ---- what comes out
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
-        if session.config.option.collectonly:
-            return result
-        self._finish(stopped=None)
-        options = self.state.options
-        if options.min_score is None or self.results is None or self.results.decision is None:
-            return result
-        if not options.strict:
-            session.testsfailed -= sum(self._failed.values())
-        if self.results.decision.outcome == "not met":
-            session.testsfailed += 1
+        self._finish(session, stopped=None)
+        if self.results is not None and self.results.decision is not None:
+            if not self.state.options.strict:
+                session.testsfailed -= sum(self._failed.values())
+            if self.results.decision.outcome == "not met":
+                session.testsfailed += 1
         return result
 
-    def _finish(self, stopped: str | None) -> None:
-        from .results import Results, run_result, system_results
+    def _finish(self, session: pytest.Session, stopped: str | None) -> None:
+        """Add up what was tested, once."""
+        if self.results is None and self._seen and not session.config.option.collectonly:
+            try:
+                self.state.take_work_in()
+                self.results = self._add_up(stopped)
+            except SciagentError as error:
+                self._problem = str(error)
 
-        state = self.state
+    def _add_up(self, stopped: str | None) -> Results:
+        from .results import Results, system_results
+
         tested = {node.split("::", 1)[0] for node in self._seen}
-        indexes = sorted((i for i in state.indexes.values() if i.nodeid in tested), key=lambda i: i.nodeid)
-        if not indexes:
-            return
-        runs = tuple(
-            run_result(
-                index,
-                state.case(Path(index.path)) if index.state == "sound" else None,
-                self.verdicts.get(index.nodeid, {}),
-                state.rubrics,
-                state.judge,
-            )
-            for index in indexes
-        )
-        incomplete = stopped or self._incomplete()
+        runs = tuple(self._run(index) for nodeid, index in sorted(self._by_nodeid.items()) if nodeid in tested)
         systems = system_results(runs)
-        least = state.options.min_score
-        scores = {s.name: s.score for s in systems}
+        incomplete = stopped or self._incomplete()
+        least = self.state.options.min_score
+        scores = {system.name: system.score for system in systems}
         decision = None if least is None else decide_min_score(scores, least, incomplete)
-        self.results = Results(runs, systems, state.rubrics, state.judge.identity, incomplete, decision)
+        judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
+        return Results(runs, systems, self.state.rubrics, judge, incomplete, decision)
+
+    def _run(self, index: RunIndex) -> RunResult:
+        from .results import run_result
+
+        case = self.state.case_of(index) if index.state == "sound" else None
+        verdicts = self.verdicts.get(index.nodeid, {})
+        return run_result(index, case, verdicts, self.state.rubrics, self._judge_of(verdicts.values()))
+
+    def _judge_of(self, verdicts: Iterable[Verdict]) -> Judge:
+        """The session's judge; where a fixture of the user's own has judged a run, what it has recorded."""
+        from ..judging.judge import RecordedJudge
+
+        if self.state.judge.identity is not None:
+            return self.state.judge
+        return RecordedJudge(_only_judge(verdicts))
 
     def _incomplete(self) -> str | None:
         """Why a gate can't be met by this session: something was not tested, or can't be."""
@@ -109,40 +118,42 @@ class Board:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
-        if self.results is None and self._seen and not session.config.option.collectonly:
-            self._finish(stopped="the session was stopped")
+        self._finish(session, _STOPPED)
         results = self.results
         if results is not None:
-            config = session.config
-            self._drop_empty_teardowns(config)
             if results.decision is not None and results.decision.outcome == "inconclusive" and exitstatus == 0:
                 session.exitstatus = EXIT_INCONCLUSIVE
-            config.hook.pytest_sciagent_scores(config=config, results=results)
-            self._save(session, results)
+            session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
+        self._save(results)
+        if self._problem is not None and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
         return (yield)
 
-    def _drop_empty_teardowns(self, config: pytest.Config) -> None:
-        """For each failure pytest searches all tear-down reports for captured text; those of criteria have none."""
-        terminal = config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and "" in terminal.stats:
-            terminal.stats[""] = [r for r in terminal.stats[""] if getattr(r, "nodeid", None) not in self._seen]
-
-    def _save(self, session: pytest.Session, results: Results) -> None:
+    def _save(self, results: Results | None) -> None:
         """Write what stays: recorded verdicts, then the JSON file. What can't be written is told, with exit code 4."""
         from .json_file import write_json
 
         try:
             self.state.save_records()
-            if self.state.options.json_path is not None:
+            if results is not None and self.state.options.json_path is not None:
                 write_json(self.state.options.json_path, results)
         except SciagentError as error:
-            self._problem = str(error)
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            self._problem = self._problem or str(error)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.results is not None:
-            from .terminal import write_summary
+        from .terminal import write_outcomes, write_summary
 
+        write_outcomes(terminalreporter)
+        if self.results is not None:
             write_summary(terminalreporter, self.results, self.state.config.get_verbosity())
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
+
+
+def _only_judge(verdicts: Iterable[Verdict]) -> JudgeIdentity | None:
+    """The judge of all `verdicts` that a judge gave, where there is just one."""
+    judges: list[JudgeIdentity] = []
+    for verdict in verdicts:
+        if verdict.judge is not None and verdict.judge not in judges:
+            judges.append(verdict.judge)
+    return judges[0] if len(judges) == 1 else None

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..ledger.store import write_atomically
 from ..models import Verdict
+from ..plain import to_plain
 from ..scoring import Interval
 from .results import FindingResult, Results, RunResult
-from .wire import to_wire
 
 SCHEMA = "sciagent-results/1"
 
@@ -84,7 +84,7 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
     return {
         "id": finding.id,
         "number": finding.number,
-        "title": to_wire(finding.title),
+        "title": to_plain(finding.title),
         "score": _interval(finding.score.score),
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),
@@ -93,7 +93,7 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
-    plain: dict[str, Any] = to_wire(verdict.as_json())
+    plain: dict[str, Any] = to_plain(verdict.as_json())
     del plain["finding"]
     if verdict.level is not None:
         plain["level"] = _number(Fraction(str(verdict.level)))

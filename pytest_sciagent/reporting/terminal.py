@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..collection.status import HALF, NOT_ASSESSED
 from ..scoring.interval import format_fraction
 from ..text import clean, one_line
 
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
 BAR = 20
 WORST = 5
+
+
+def write_outcomes(reporter: pytest.TerminalReporter) -> None:
+    """What -r shows of half and not assessed: with passed ones (-rp, -rA) and with skipped ones (-rs, -rA)."""
+    lines = []
+    for category, word, option in ((HALF, "HALF", "passed"), (NOT_ASSESSED, "NOT ASSESSED", "skipped")):
+        for report in reporter.getreports(category) if reporter.hasopt(option) else []:
+            reason = f" - {one_line(report.longrepr[2], 200)}" if isinstance(report.longrepr, tuple) else ""
+            lines.append(f"{word} {report.nodeid}{reason}")
+    if lines:
+        reporter.section("half and not assessed")
+        for line in lines:
+            reporter.write_line(line)
 
 
 def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity: int) -> None:

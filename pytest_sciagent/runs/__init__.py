@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from ..layout import MANIFEST
 from .files import UnsafeFile
-from .run import MANIFEST, Run
+from .run import Run
 
 __all__ = ["MANIFEST", "Run", "UnsafeFile"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import SciagentError
-from .run import FROZEN_FOLDERS, MANIFEST
+from ..layout import FROZEN_FOLDERS, MANIFEST
 
 MAX_DEPTH = 8
 _IGNORED = frozenset({"__pycache__", "node_modules"})  # hidden ones are ignored as well

@@ -14,12 +14,13 @@ from pydantic import ValidationError
 
 from ..digest import sha256_bytes, sha256_tree
 from ..errors import SciagentError
+from ..layout import MANIFEST
 from ..models import FileEntry, Inputs, RunManifest, System, Usage
 from ..models.run import RunStatus
 from ..text import clean
 from .files import Entry, UnsafeFile, read_file, walk
 from .roles import find_report, role_of
-from .run import MANIFEST, Run
+from .run import Run
 from .secrets import known_secrets, mask_secrets, secret_lines
 
 _ROOT_LOGS = ("commands.log", "stdout.txt", "stderr.txt")

@@ -9,11 +9,9 @@ from pathlib import Path
 from ..digest import sha256_bytes, sha256_tree
 from ..documents import MAX_BYTES, parse_json
 from ..errors import SciagentError
+from ..layout import FROZEN_FOLDERS, MANIFEST
 from ..models import FileEntry, RunManifest
 from .files import MAX_FILE_BYTES, UnsafeFile, read_file, walk
-
-MANIFEST = "run.json"
-FROZEN_FOLDERS = ("output", "logs")
 
 
 class Run:

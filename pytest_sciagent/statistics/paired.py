@@ -126,7 +126,7 @@ def wilcoxon(a: Scores, b: Scores) -> Wilcoxon:
 def _exact_p(ranks: list[float], smaller: float) -> float:
     """Twice the share of sign patterns whose positive ranks sum up to `smaller` at most; 1 at most.
 
-    Ranks are multiples of a half, so doubled ones are whole, and the distribution of their sum is built up rank by rank.
+    Ranks are multiples of a half, so doubled ones are whole; the distribution of their sum grows rank by rank.
     """
     import numpy as np
 
@@ -179,13 +179,13 @@ def equivalence(a: Scores, b: Scores, margin: float = 4.0, alpha: float = 0.05) 
     if at.mean is None or at.low is None or at.high is None:
         return Equivalence(at.n, margin, alpha, at.mean, None, None, None, None, at.reason)
     inside = -margin < at.low and at.high < margin
-    p = None
-    if at.t is not None and at.mean != at.low:
-        from scipy import stats
+    if at.t is None:
+        return Equivalence(at.n, margin, alpha, at.mean, at.low, at.high, None, inside, at.reason)
+    from scipy import stats
 
-        error = (at.mean - at.low) / t_quantile(1 - alpha, at.n - 1)
-        p = float(stats.t.sf((margin - abs(at.mean)) / error, at.n - 1))
-    return Equivalence(at.n, margin, alpha, at.mean, at.low, at.high, p, inside, at.reason)
+    error = (variance_of(pair(a, b).differences) / at.n) ** 0.5
+    p = float(stats.t.sf((margin - abs(at.mean)) / error, at.n - 1))
+    return Equivalence(at.n, margin, alpha, at.mean, at.low, at.high, p, inside)
 
 
 def holm(p_values: Mapping[K, float | None], alpha: float = 0.05) -> Holm[K]:

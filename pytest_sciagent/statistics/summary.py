@@ -75,8 +75,10 @@ def t_interval(scores: Scores, confidence: float = 0.95) -> MeanInterval:
     mean = mean_of(values)
     if n == 1:
         return MeanInterval(1, mean, None, None, confidence, "t", ONE_TASK)
+    if all_equal(values):
+        return MeanInterval(n, mean, mean, mean, confidence, "t", NO_SPREAD)
     half = t_quantile((1 + confidence) / 2, n - 1) * (variance_of(values) / n) ** 0.5
-    return MeanInterval(n, mean, mean - half, mean + half, confidence, "t", NO_SPREAD if all_equal(values) else None)
+    return MeanInterval(n, mean, mean - half, mean + half, confidence, "t")
 
 
 def bootstrap_interval(scores: Scores, confidence: float = 0.95, *, draws: int = 9_999, seed: int = 0) -> MeanInterval:
@@ -97,14 +99,16 @@ def bootstrap_interval(scores: Scores, confidence: float = 0.95, *, draws: int =
     n = len(scores)
     if problem := refusal(scores) or (None if n else "no task"):
         return MeanInterval(n, None, None, None, confidence, method, problem)
-    values = np.array([scores[task] for task in sorted(scores)], dtype=float)
-    mean = mean_of(values.tolist())
+    values = [float(scores[task]) for task in sorted(scores)]
+    mean = mean_of(values)
     if n == 1:
         return MeanInterval(1, mean, None, None, confidence, method, ONE_TASK)
-    means = values[np.random.default_rng(seed).integers(0, n, (draws, n))].mean(axis=1)
+    if all_equal(values):
+        return MeanInterval(n, mean, mean, mean, confidence, method, NO_SPREAD)
+    drawn = np.random.default_rng(seed).integers(0, n, (draws, n))
     tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail]).tolist()
-    return MeanInterval(n, mean, low, high, confidence, method, NO_SPREAD if all_equal(values.tolist()) else None)
+    low, high = np.quantile(np.array(values)[drawn].mean(axis=1), [tail, 1 - tail]).tolist()
+    return MeanInterval(n, mean, low, high, confidence, method)
 
 
 def score_range(scores: Scores) -> ScoreRange:

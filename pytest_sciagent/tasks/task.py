@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..documents import load_yaml, read_text, shipped_folder
+from ..errors import SciagentError
 from ..models import Card, Reference, Source, TaskManifest
 from ..models.prior_art import Hit, PriorArt
 
@@ -28,6 +29,15 @@ class Task:
             SciagentError: no `task.yaml`, or an invalid one.
         """
         return cls(path, load_yaml(path / "task.yaml", TaskManifest))
+
+    def check(self) -> None:
+        """Read every document of the task.
+
+        Raises:
+            SciagentError: one that is missing or can't be read.
+        """
+        for document in (self.objective, self.data_guide, self.cards, self.prior_art, self.source):
+            del document
 
     @property
     def id(self) -> str:
@@ -100,5 +110,8 @@ def find_task(task_id: str, folders: Sequence[Path]) -> Task | None:
     for folder in folders:
         path = folder / task_id
         if (path / "task.yaml").is_file():
-            return Task.load(path)
+            task = Task.load(path)
+            if task.id != task_id:
+                raise SciagentError(f"the task's id is {task.id!r}, its folder {task_id!r}", path=path / "task.yaml")
+            return task
     return None

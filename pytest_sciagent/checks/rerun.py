@@ -1,0 +1,183 @@
+"""The agent's own code, run again in the sandbox over the task's data; what it writes is compared with what was frozen.
+
+Only where the user asked for it: it takes time, and it executes an agent's code (apart, without network, limited).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..digest import sha256_json
+from ..documents import plain_json
+from ..errors import SciagentError
+from ..evidence.artifacts import Artifacts
+from ..evidence.isolation import read_isolated
+from ..evidence.readers import Artifact, Unreadable
+from ..evidence.sandbox import Limits, SandboxUnavailable, run_sandboxed
+from ..findings import ParsedReport
+from ..ledger.store import write_atomically
+from ..runs import Run
+from ..tasks import Task
+from ..text import one_line
+from .recompute import Recalculated
+
+RELATIVE = 1e-6
+ABSOLUTE = 1e-12
+_REPRODUCE = re.compile(r"reprodu|how to (re)?run|rerun", re.IGNORECASE)
+_SCRIPT = re.compile(r"[\w./-]+\.py\b")
+_NOT_STARTED_WITH = frozenset({"report", "result", "figure", "log"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What a rerun showed.
+
+    commands: the scripts that were run, in order. problem: why it ended early, or None. reproduced, different, missing:
+    frozen result files that came out the same (numbers within 1e-6), otherwise, or not at all.
+    """
+
+    commands: tuple[str, ...] = ()
+    problem: str | None = None
+    reproduced: tuple[str, ...] = ()
+    different: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def rerun(
+    run: Run, task: Task, report: ParsedReport, seconds: float, *, unsafe: bool = False, cache: Path | None = None
+) -> Rerun:
+    """Run the scripts that the report's reproduction section names over the task's data, within `seconds` in all."""
+    data = {f.path: f.sha256 for f in task.manifest.files}
+    key = sha256_json({"tree": run.manifest.tree_sha256, "data": data, "seconds": seconds})
+    kept = cache / f"rerun-{key[:32]}.json" if cache is not None else None
+    if kept is not None and kept.is_file():
+        try:
+            raw = plain_json(kept.read_text(encoding="utf-8"), kept)
+            return Rerun(**{name: tuple(v) if isinstance(v, list) else v for name, v in raw.items()})
+        except (SciagentError, OSError, TypeError):
+            kept.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="sciagent-rerun-") as name:
+        found = _rerun(run, task, report, seconds, Path(name), unsafe)
+    if kept is not None:
+        write_atomically(kept, json.dumps(asdict(found), sort_keys=True))
+    return found
+
+
+def scripts_to_run(run: Run, report: ParsedReport) -> list[str]:
+    """The run's Python sources in the order in which its reproduction section names them, each once."""
+    sources = [entry.path for entry in run.with_role("analysis_source", "reproduction") if entry.path.endswith(".py")]
+    text = "\n".join(section.text for section in report.shared if _REPRODUCE.search(section.title))
+    named: list[str] = []
+    for match in _SCRIPT.findall(text):
+        wanted = match.removeprefix("./")
+        found = [p for p in sources if p == wanted or p.endswith(f"/{wanted}")]
+        if len(found) == 1 and found[0] not in named:
+            named.append(found[0])
+    return named
+
+
+def _rerun(run: Run, task: Task, report: ParsedReport, seconds: float, folder: Path, unsafe: bool) -> Rerun:
+    scripts = scripts_to_run(run, report)
+    if not scripts:
+        return Rerun(problem="the reproduction section names no Python script of the run")
+    for entry in run.manifest.files:
+        if entry.role not in _NOT_STARTED_WITH:
+            _write(folder / entry.path, run.read_bytes(entry.path))
+    for result in run.with_role("result", "figure"):
+        (folder / result.path).parent.mkdir(parents=True, exist_ok=True)
+    for data_file in task.manifest.files:
+        _write(folder / data_file.path, (task.path / data_file.path).read_bytes())
+    limits = Limits(wall_s=seconds, cpu_s=math.ceil(seconds), memory_bytes=4 << 30)
+    done: list[str] = []
+    problem = None
+    for script in scripts:
+        try:
+            outcome = run_sandboxed(
+                [sys.executable, "-B", f"/scratch/{script}"], inputs={}, scratch=folder, limits=limits, unsafe=unsafe
+            )
+        except SandboxUnavailable as error:
+            return Rerun(problem=one_line(str(error), 300))
+        done.append(script)
+        if outcome.stopped is not None or outcome.returncode != 0:
+            why = outcome.stopped or one_line(outcome.stderr[-300:], 300)
+            problem = f"{script} ended with {outcome.returncode}: {why}"
+            break
+    return _compared(run, folder, tuple(done), problem)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _compared(run: Run, folder: Path, commands: tuple[str, ...], problem: str | None) -> Rerun:
+    groups: dict[str, list[str]] = {"reproduced": [], "different": [], "missing": []}
+    artifacts = Artifacts(run)
+    for entry in run.with_role("result"):
+        path = folder / entry.path
+        if not path.is_file() or path.is_symlink():
+            groups["missing"].append(entry.path)
+            continue
+        data = path.read_bytes()
+        same = data == run.read_bytes(entry.path) or _same(artifacts.get(entry.path), _read(entry.path, data))
+        groups["reproduced" if same else "different"].append(entry.path)
+    return Rerun(commands, problem, *(tuple(groups[name]) for name in ("reproduced", "different", "missing")))
+
+
+def _read(path: str, data: bytes) -> Artifact | None:
+    try:
+        return read_isolated(path, data)
+    except Unreadable:
+        return None
+
+
+def _same(frozen: Artifact | None, new: Artifact | None) -> bool:
+    """Whether two artifacts hold the same values; numbers may differ by rounding."""
+    if frozen is None or new is None or frozen.kind != new.kind:
+        return False
+    if frozen.kind == "json":
+        return _equal(frozen.data, new.data)
+    if not frozen.tables or len(frozen.tables) != len(new.tables):
+        return False
+    return all(
+        a.columns == b.columns and len(a.rows) == len(b.rows) and _equal(a.rows, b.rows)
+        for a, b in zip(frozen.tables, new.tables, strict=True)
+    )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
+    if (
+        isinstance(a, int | float)
+        and isinstance(b, int | float)
+        and not isinstance(a, bool)
+        and not isinstance(b, bool)
+    ):
+        return math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return bool(a == b)
+
+
+def from_rerun(found: Rerun, results: Sequence[str]) -> list[Recalculated]:
+    """What a rerun says about a finding whose results are the frozen files `results`: one entry, or none."""
+    if not results or not found.commands:
+        return []
+    named = ", ".join(results)
+    if all(path in found.reproduced for path in results):
+        detail = f"the run's own code, run again on the task's data, wrote the same {named}"
+        return [Recalculated("core", "rerun", "", named, "confirmed", None, detail)]
+    changed = [path for path in results if path in found.different]
+    detail = (
+        f"the run's own code, run again, wrote other values: {', '.join(changed)}" if changed else "not all rewritten"
+    )
+    return [Recalculated("core", "rerun", "", named, "differs", None, found.problem or detail)]

@@ -1,0 +1,231 @@
+"""The items: a criterion of a finding or a run, and the one item of a run that can't be tested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from ..plain import to_plain
+from ..text import one_line
+from .marks import CriterionMarks
+from .own import OwnSpec
+from .state import STATE, SessionState
+from .status import PROPERTY
+
+if TYPE_CHECKING:
+    from ..evaluation import Case
+    from ..judging.judge import Judge
+    from ..models import Criterion, Verdict
+    from .nodes import FindingNode, RunFile
+
+    _Item = pytest.Item
+else:
+    _Item = object
+
+_SHOWN = frozenset({"level", "status", "dimension", "weight"})
+
+
+class Zero(Exception):
+    """Level 0, carried to pytest's failure machinery and shown as one line."""
+
+
+class JudgingFailed(Exception):
+    """No level because judging failed: an error, never a score."""
+
+
+class RunItem(_Item):
+    """What every item of a run has: its place for people, its properties, and failures of one line."""
+
+    @property
+    def finding_node(self) -> FindingNode:
+        return cast("FindingNode", self.parent)
+
+    @property
+    def run_file(self) -> RunFile:
+        return self.finding_node.run_file
+
+    @property
+    def state(self) -> SessionState:
+        return self.config.stash[STATE]
+
+    def reportinfo(self) -> tuple[str, int, str]:
+        """The run file by its safe name, and what people read in headings."""
+        return self.run_file.nodeid, 0, f"{self.run_file.index.label} {self.finding_node.name} {self.name}"
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        return self.reportinfo()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, Zero | JudgingFailed):
+            return one_line(str(excinfo.value))
+        return super().repr_failure(excinfo)
+
+    def publish(self, wire: dict[str, Any], **shown: str) -> None:
+        """Put an outcome into the properties: `shown` one by one for people, `wire` as a whole for the controller."""
+        self.forget(_SHOWN | {PROPERTY})
+        run = {"run": self.run_file.nodeid}
+        self.user_properties += [*shown.items(), (PROPERTY, run | wire)]
+
+    def forget(self, names: frozenset[str]) -> None:
+        self.user_properties[:] = [p for p in self.user_properties if p[0] not in names]
+
+    def teardown(self) -> None:
+        # The report of the call has carried it; a second copy would go to the controller and into JUnit's XML.
+        self.forget(frozenset({PROPERTY}))
+        super().teardown()
+
+
+class CriterionBase(RunItem):
+    """A criterion: its case, its finding, its verdict, and how an outcome follows from it."""
+
+    criterion: Criterion
+    verdict: Verdict | None = None
+
+    @property
+    def case(self) -> Case:
+        return self.run_file.case
+
+    @property
+    def finding_id(self) -> str | None:
+        return self.finding_node.finding_id
+
+    def settle(self, verdict: Verdict) -> None:
+        """Take the verdict in. Raises what makes pytest see an error."""
+        self.verdict = verdict
+        self.publish(
+            {"verdict": verdict_to_wire(verdict)},
+            level="unset" if verdict.level is None else f"{verdict.level:g}",
+            status=verdict.status,
+            dimension=self.criterion.dimension,
+            weight=f"{self.criterion.weight:g}",
+        )
+        if verdict.is_error or (self.state.options.strict and verdict.status == "unrecorded"):
+            raise JudgingFailed(f"{verdict.status}: {verdict.reason}")
+
+    def outcome(self) -> None:
+        """End at the verdict's outcome: nothing, a skip or a failure."""
+        verdict = self.verdict
+        assert verdict is not None
+        if verdict.level is None:
+            reason = one_line(f"{verdict.status.replace('_', ' ')}: {verdict.reason}")
+            raise pytest.skip.Exception(reason, _use_item_location=True)
+        if verdict.level == 0:
+            raise Zero(verdict.reason)
+
+
+class CriterionItem(CriterionBase, pytest.Item):
+    """A criterion whose verdict needs no code of the user's: a check, or a recorded or asked answer."""
+
+    @classmethod
+    def of(cls, parent: FindingNode, marks: CriterionMarks) -> CriterionItem:
+        item: CriterionItem = cls.from_parent(parent, name=marks.criterion.id)
+        item.criterion = marks.criterion
+        marks.give(item)
+        return item
+
+    def setup(self) -> None:
+        self.settle(self.case.verdict(self.criterion, self.finding_id, self.state.judge))
+
+    def runtest(self) -> None:
+        self.outcome()
+
+
+class RunStateItem(RunItem, pytest.Item):
+    """The one item of a run that can't be tested: an error if it is broken, a failure if nothing was delivered."""
+
+    def setup(self) -> None:
+        index = self.run_file.index
+        self.publish({"state": index.state})
+        if index.state == "broken":
+            raise JudgingFailed(f"run {index.label} is not what was frozen: {'; '.join(index.problems)}")
+
+    def runtest(self) -> None:
+        index = self.run_file.index
+        raise Zero(f"run {index.label} counts as 0: {'; '.join(index.problems)}")
+
+
+class FunctionCriterion(CriterionBase, pytest.Function):
+    """A criterion that runs code of the user's, with pytest's fixtures."""
+
+    def decide(self, **fixtures: Any) -> Verdict:
+        """The verdict, given the fixtures that the criterion's function asks for."""
+        raise NotImplementedError
+
+    def setup(self) -> None:
+        self.forget(_SHOWN | {PROPERTY})
+        super().setup()
+        if not self.config.getoption("setupplan", False):
+            self.settle(self.decide(**{name: self.funcargs[name] for name in self._fixtureinfo.argnames}))
+
+    def runtest(self) -> None:
+        self.outcome()
+
+
+def _asked(judge: Judge) -> None:
+    """What a criterion asks for under a `judge` fixture of the user's own."""
+
+
+class JudgedFunction(FunctionCriterion):
+    """A rubric's criterion under a `judge` fixture of the user's own."""
+
+    @classmethod
+    def of(cls, parent: FindingNode, marks: CriterionMarks) -> JudgedFunction:
+        item: JudgedFunction = cls.from_parent(parent, name=marks.criterion.id, callobj=_asked)
+        item.criterion = marks.criterion
+        marks.give(item)
+        return item
+
+    def decide(self, **fixtures: Any) -> Verdict:
+        from ..judging.judge import Judge
+
+        judge = fixtures["judge"]
+        if not isinstance(judge, Judge):
+            raise JudgingFailed(f"the fixture 'judge' must give a pytest_sciagent.Judge, not {type(judge).__name__}")
+        if not self.run_file.asked_about_run and self._has_company():
+            # The score of the run needs what only this judge can tell; the controller reads it from the ledger.
+            self.run_file.asked_about_run = True
+            self.case.run_facts(judge)
+        return self.case.verdict(self.criterion, self.finding_id, judge)
+
+    def _has_company(self) -> bool:
+        """Whether more items of this run are selected: a single one is not asked for its run's score."""
+        mine = (item for item in self.session.items if item is not self and isinstance(item, RunItem))
+        return any(item.run_file is self.run_file for item in mine)
+
+
+class OwnCriterion(FunctionCriterion):
+    """A criterion that a user wrote as a Python function: it asks for fixtures and returns a level or a verdict."""
+
+    own: OwnSpec
+    failed: BaseException | None = None
+
+    @classmethod
+    def of(cls, parent: FindingNode, marks: CriterionMarks, own: OwnSpec) -> OwnCriterion:
+        item: OwnCriterion = cls.from_parent(parent, name=own.id, callobj=own.function)
+        item.own = own
+        item.criterion = own.criterion
+        marks.give(item)
+        return item
+
+    def decide(self, **fixtures: Any) -> Verdict:
+        self.failed = None
+        try:
+            result = self.obj(**fixtures)
+        except (AssertionError, pytest.fail.Exception) as error:
+            self.failed = error
+            return self.own.make("assessed", 0.0, str(error) or "an assertion failed", self.finding_id)
+        except pytest.skip.Exception as skipped:
+            return self.own.make("not_assessed", None, str(skipped) or "skipped", self.finding_id)
+        return self.own.verdict(result, self.finding_id)
+
+    def runtest(self) -> None:
+        if self.failed is not None:
+            raise self.failed  # with its traceback: it is the user's own code
+        self.outcome()
+
+
+def verdict_to_wire(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as bounded plain data that is still a verdict. Each part is cut by itself."""
+    return {name: to_plain(value) for name, value in verdict.as_json().items()}

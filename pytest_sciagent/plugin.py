@@ -66,6 +66,10 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> RunDir | N
     return None
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.stash[STATE].named.is_aside(collection_path) else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     from .collection.session import ask_before_items

@@ -26,6 +26,7 @@ from pytest_sciagent.tasks import Task
 CHECKS = {**IDENTITY, **STABILITY, **SEPARATION, **FUTURE}
 DATA = "id,x\n1,0.5\n2,0.7\n"
 STARTED, FINISHED = "2026-01-02T10:00:00Z", "2026-01-02T11:00:00Z"
+MTIME = 1_767_351_000  # between the two
 MAX_FACTS = 20_000
 
 Files = Mapping[str, str | bytes]
@@ -62,7 +63,7 @@ def make_run(
     if log:
         _write(workspace, {"commands.log": log})
     for path in workspace.rglob("*"):
-        os.utime(path, (1_767_348_000, 1_767_348_000))  # within the usual start and end
+        os.utime(path, (MTIME, MTIME))
     options = FreezeOptions(
         "small", System(name="tester"), 1, status, exit_code, times[0], times[1], inputs_before=before
     )

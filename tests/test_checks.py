@@ -252,7 +252,7 @@ def test_a_file_name_is_no_uncertainty(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_finding_do_not_help(tmp_path: Path) -> None:
-    table = "finding,slope,se\nF1,0.21,\nF2,0.34,0.05\n"
+    table = "finding,slope,lo,hi\nF1,0.21,,\nF2,0.34,0.2,0.5\n"
     run = make_run(tmp_path, {"code/fit.py": BOOTSTRAP, "results/fit.csv": table}, NAMED, NAMED)
     assert [level(UNCERTAINTY, run, number) for number in (1, 2)] == [0, 1]
     document = json.dumps({"F1": {"slope": 0.2}, "F2": {"slope": 0.3, "ci": [0.2, 0.4]}})
@@ -273,8 +273,8 @@ def test_rows_that_carry_the_number_belong_to_the_finding(tmp_path: Path) -> Non
 
 def test_an_imported_module_is_the_findings_code(tmp_path: Path) -> None:
     files = {
-        "code/common.py": BOOTSTRAP,
-        "code/fit.py": "from common import *\nd = 1\n",
+        "code/common.py": "import numpy as np\ndef ci(x):\n    return np.percentile(x, [2.5, 97.5])\n",
+        "code/fit.py": "from common import *\nsave(ci(draws), 'fit.csv')\n",
         "results/fit.csv": "slope,lo,hi\n0.21,0.1,0.3\n",
     }
     result = run_check(UNCERTAINTY, make_run(tmp_path, files, NAMED))
@@ -660,13 +660,15 @@ def test_a_check_after_the_rule_is_full(tmp_path: Path) -> None:
         ("2026-01-02T10:20:00Z", "2026-01-02T10:20:00Z"),
         ("2026-01-02", "2026-01-02"),  # a day alone puts nothing before the other
         ("2026", "2026-01-02T10:20:00Z"),
-        ("before the result was unlocked", "afterwards"),
         (None, "2026-01-02T10:20:00Z"),
     ],
 )
 def test_times_are_compared_as_times(tmp_path: Path, fixed: object, applied: object) -> None:
-    assert times_run(tmp_path, fixed, applied)[0] == 0
-    assert times_run(tmp_path, fixed, applied)[1] == 0.5  # the decision is stored all the same
+    assert times_run(tmp_path, fixed, applied) == (0, 0.5)  # the decision is stored all the same
+
+
+def test_words_about_time_are_no_times(tmp_path: Path) -> None:
+    assert times_run(tmp_path, "before the result was unlocked", "afterwards") == (0, 0)
 
 
 def test_times_outside_the_run_are_no_execution(tmp_path: Path) -> None:

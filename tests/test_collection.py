@@ -146,7 +146,7 @@ def test_a_folder_name_that_is_not_unicode(cohort: Cohort) -> None:
         (["-k", "t1 and ev.full"], 4),
         (["-m", 'dimension(id="robustness")'], 8),
         (["-m", 'criterion(id="ev.half")'], 4),
-        (["-m", "weight(value=40.0)"], 4),
+        (["-m", "weight(value=40)"], 4),
         (["-m", 'system(name="beta") and not dimension(id="evidence")'], 4),
         (["-m", 'task(id="t1")'], 16),
         (["-m", "sciagent"], 16),

@@ -109,6 +109,18 @@ def test_yield_counts_refuted_findings_and_stops_at_four() -> None:
     assert v1([50] * 6).yield_bonus == point(10)
 
 
+def test_what_can_not_be_told_about_quotes_leaves_the_penalty_open() -> None:
+    """Either of two duplicates may be the better one; only a quote of both is sure to count."""
+    findings = {"f1": Interval(Fraction(40), Fraction(60)), "f2": point(50)}
+    lost = {}
+    for first, second in (("p", "q"), ("q", "q"), ("", "q"), (None, "q")):
+        quotes = {"f1": None if first is None else list(first), "f2": [second]}
+        lost[first] = score_run_v1(findings, V1Facts([["f1", "f2"]], NO_TARGET, quotes)).penalty
+    assert lost == {"p": Interval(0, 5), "q": point(5), "": Interval(0, 5), None: Interval(0, 10)}
+    ungrouped = score_run_v1({"f1": point(60), "f2": point(50)}, V1Facts(None, NO_TARGET, {"f1": ["p"], "f2": ["q"]}))
+    assert ungrouped.penalty == Interval(5, 10)
+
+
 def test_the_score_stays_within_0_and_100() -> None:
     assert v1([0, 0], f1=["q1"], f2=["q2"]).total == point(0)
     best = {f"f{n}": point(100) for n in range(5)}

@@ -112,8 +112,8 @@ def test_range_names_its_tasks() -> None:
 def test_tied_leaders_share_a_task_in_equal_parts() -> None:
     found = task_leads(
         {
-            "a": {"t1": 60, "t2": 57.6 - 55.6, "t3": 50, "t4": 1},
-            "b": {"t1": 50, "t2": 45.3 - 43.3, "t3": 50},
+            "a": {"t1": 60, "t2": 65.9 - 63.9, "t3": 50, "t4": 1},
+            "b": {"t1": 50, "t2": 40.0 - 38.0, "t3": 50},
             "c": {"t1": 50, "t2": 1, "t3": 50, "t5": 1},
         }
     )
@@ -167,9 +167,9 @@ def test_wilcoxon_of_many_tasks_equals_the_normal_approximation() -> None:
 
 
 def test_differences_that_are_equal_in_decimals_are_ties() -> None:
-    """57.6 - 55.6 and 45.3 - 43.3 are two in decimals, and two different binary numbers."""
-    assert pair({"t1": 57.6, "t2": 45.3}, {"t1": 55.6, "t2": 43.3}).differences == (2.0, 2.0)
-    assert wilcoxon({"t1": 57.6, "t2": 43.3}, {"t1": 55.6, "t2": 45.3}).w_plus == 1.5
+    """40 - 38 and 65.9 - 63.9 are two in decimals, and two different binary numbers."""
+    assert pair({"t1": 40.0, "t2": 65.9}, {"t1": 38.0, "t2": 63.9}).differences == (2.0, 2.0)
+    assert wilcoxon({"t1": 40.0, "t2": 63.9}, {"t1": 38.0, "t2": 65.9}).w_plus == 1.5
 
 
 def test_mean_difference_equals_scipys_paired_t_test() -> None:
@@ -363,6 +363,7 @@ def test_weights_do_not_touch_a_system_that_is_ahead_everywhere_nor_fixed_points
     tied = weight_sensitivity(rates, WEIGHTS, draws=200, fixed={"worse": 10.0})
     assert tied.orders == {(("better", "worse"),): 1.0}
     assert tied.first == {"better": 0.0, "worse": 0.0}
+    assert set(tied.ahead.values()) == {0.0}
 
 
 def test_the_spread_of_weights_is_the_documented_one() -> None:
@@ -468,6 +469,7 @@ def test_a_run_against_itself_is_non_inferior_and_equivalent() -> None:
     found, same = non_inferiority(scores, scores), equivalence(scores, scores)
     assert (found.outcome, found.mean, found.p, found.low) == ("non-inferior", 0.0, None, 0.0)
     assert (same.equivalent, same.p) == (True, None)
+    assert non_inferiority({"t1": 50, "t2": 60}, {"t1": 54, "t2": 64}).outcome == "inconclusive"  # right at the margin
     assert (wilcoxon(scores, scores).p, wilcoxon(scores, scores).reason) == (1.0, "every difference is 0")
 
 
@@ -499,7 +501,7 @@ def test_noise_of_one_system_stands_for_both() -> None:
         ((40, 50), (50, 70), "undecided"),
         ((40, 60), (50, 55), "undecided"),
         ((50, 50), (50, 50), "undecided"),
-        ((57.6 - 55.6, 2), (45.3 - 43.3, 2), "undecided"),
+        ((65.9 - 63.9, 2), (40.0 - 38.0, 2), "undecided"),
         ((float("nan"), 50), (60, 60), "undecided"),
         ((50, 40), (60, 60), "undecided"),
         ((50, 60), (0, 101), "undecided"),

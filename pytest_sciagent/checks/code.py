@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ Use = Literal["read", "write", "other"]
 MAX_SOURCE_CHARS = 1_000_000
 MAX_QUOTE = 200
 _MIN_QUOTE = 12
+_MAX_EXACT = 10_000  # longer lines are quoted near the column only
 _MIN_SOLID = 5
 _READERS = vocabulary(
     "read_csv read_table read_json read_excel read_parquet read_text read_bytes loadtxt genfromtxt load loads exists"
@@ -32,7 +34,7 @@ _READERS = vocabulary(
 )
 _WRITES = ("to_", "save", "dump", "write", "export")
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
-_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*\(")
+_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\s*+\(")
 _LINE_COMMENTS = {"r": "#", "jl": "#", "sh": "#", "m": "%", "sql": "--"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
@@ -255,8 +257,17 @@ class Source:
         """The functions that code of another language calls, each with the line of its first call."""
         names: dict[str, int] = {}
         for match in _CALL.finditer(self.bare_code):
-            names.setdefault(match[1], self.bare_code.count("\n", 0, match.start()) + 1)
+            if match[1] not in names:
+                names[match[1]] = self.bare_line(match.start())
         return names
+
+    @cached_property
+    def _bare_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.bare_code)]
+
+    def bare_line(self, offset: int) -> int:
+        """The line (from 1) at an offset of `bare_code`."""
+        return bisect_left(self._bare_ends, offset) + 1
 
     # ---- places
 
@@ -267,7 +278,9 @@ class Source:
     def spot_at(self, line: int, what: str, column: int = 0) -> Spot:
         """The place at `line` (from 1) and `column` (bytes, as the parser counts)."""
         text = self.lines[line - 1] if line <= len(self.lines) else ""
-        at = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
+        at = min(column, len(text))
+        if len(text) <= _MAX_EXACT:
+            at = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
         quote = text[max(0, at - 60) :][:MAX_QUOTE].strip() if len(text) > MAX_QUOTE else text.strip()
         following = line
         while len(quote) < _MIN_QUOTE and following < len(self.lines):

@@ -247,13 +247,11 @@ def _light_rule(source: Source) -> _Rule:
     """Comparisons and branches in another language, by its tokens."""
     code = source.bare_code
     comparisons = [
-        source.spot_at(code.count("\n", 0, match.start()) + 1, "a comparison")
+        source.spot_at(source.bare_line(match.start()), "a comparison")
         for match in _COMPARISON.finditer(code)
         if "if" in code[code.rfind("\n", 0, match.start()) + 1 : match.start()]
     ]
-    branches = [
-        source.spot_at(code.count("\n", 0, match.start()) + 1, "a branch") for match in re.finditer(r"\belse\b", code)
-    ]
+    branches = [source.spot_at(source.bare_line(match.start()), "a branch") for match in re.finditer(r"\belse\b", code)]
     lines = {spot.line + shift for spot in (*comparisons, *branches) for shift in (0, 1)}
     outcomes = {text.value: None for text in source.strings if text.value and text.line in lines}
     return _Rule(source, tuple(comparisons), tuple(branches), tuple(outcomes) if branches else ())

@@ -218,7 +218,7 @@ def _skips_one(joined: ast.BinOp) -> bool:
 
 def _light_sample_spots(source: Source) -> Iterator[Spot]:
     for match in re.finditer(r"\[\s*-\s*[A-Za-z]\w*\s*[,\]]|\[[^\[\]\n]{0,80}!=[^\[\]\n]{0,80}\]", source.bare_code):
-        yield source.spot_at(source.bare_code.count("\n", 0, match.start()) + 1, "an index that leaves members out")
+        yield source.spot_at(source.bare_line(match.start()), "an index that leaves members out")
     for name, line in source.calls_by_name.items():
         if name.rpartition(".")[2] in ("jackknife", "setdiff", "deleteat", "LOOCV", "leaveoneout"):
             yield source.spot_at(line, f"{name}()")
@@ -267,10 +267,10 @@ def set_spots(source: Source) -> dict[SetRole, Spot]:
     """Where the code makes or loads a set that forms the claim, and one that checks it: names, labels, splitters."""
     found: dict[SetRole, Spot] = {}
     if not source.is_python:
-        for match in re.finditer(r"([A-Za-z_][\w.]*)\s*(?:<-|=(?!=)|:=)", source.bare_code):
+        for match in re.finditer(r"(?<![\w.])([A-Za-z_][\w.]*+)\s*+(?:<-|=(?!=)|:=)", source.bare_code):
             role = set_role(match[1])
             if role is not None:
-                line = source.bare_code.count("\n", 0, match.start()) + 1
+                line = source.bare_line(match.start())
                 found.setdefault(role, source.spot_at(line, f"the set {match[1]}"))
         return found
     for name, node in _bindings(source):

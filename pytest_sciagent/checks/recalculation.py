@@ -25,7 +25,8 @@ def _bounded(context: CheckContext, roles: tuple[str, ...], word: str) -> CheckR
     if found is None:
         facts: dict[str, JsonValue] = {"recalculated": [], "note": "the task's data are not known here"}
         return CheckResult("facts", "the task is not known", "task_unknown", facts=facts, at_most=UNCONFIRMED_MOST)
-    numbers: list[JsonValue] = [n.facts() for n in found.numbers]
+    # A rerun bounds the level but is not shown: whether the user asked for it must not change what judges are asked.
+    numbers: list[JsonValue] = [n.facts() for n in found.numbers if n.source != "rerun"]
     facts = {"recalculated": numbers}
     refuted = [n for role in roles for n in found.of(role, "refuted")]
     if refuted:

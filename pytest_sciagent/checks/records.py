@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from pydantic import JsonValue
 
+from ..runs import MANIFEST
 from . import columns as c
 from .base import CheckContext
 from .code import Source, Spot
@@ -224,8 +225,8 @@ class Separation:
             )
         end, changed = moment(manifest.finished_at), moment(self.context.run.files[report].mtime if report else None)
         if changed is not None and end is not None and changed.start <= end.end and not self.outside_run(changed):
-            return Event("final", changed, report, "time of change", "", "mtime")
-        return Event("final", end, "run.json", "finished_at", "", "log") if end is not None else None
+            return Event("final", changed, report, "time of change")
+        return Event("final", end, MANIFEST, "finished_at") if end is not None else None
 
     def outside_run(self, when: Moment) -> bool:
         """Whether `when` lies outside the run's recorded start and end."""

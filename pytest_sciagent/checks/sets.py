@@ -15,6 +15,7 @@ from .scope import Result, Stored, is_number, json_objects
 
 _RANGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d+(?:\.\d+)?)\s*")
 _MAX_WORDS = 3
+_MAX_LABELS = 1_000
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,13 @@ def _role(cell: Cell) -> str | None:
 def _in_labels(result: Result, table: Table) -> Iterator[Stored | Overlap]:
     """A column of labels such as `train` and `test`, with the ids of the rows beside it."""
     for name in table.columns:
-        roles = [_role(cell) for cell in table.column(name)]
-        if {"form", "check"} <= set(roles) and not c.is_prose_column(name):
+        values = table.column(name)
+        role_of = {cell: _role(cell) for cell in set(values)} if len(set(values)) <= _MAX_LABELS else {}
+        if {"form", "check"} <= set(role_of.values()) and not c.is_prose_column(name):
             stored = Stored(result, f"column {name}", "labels", len(table.rows), (name,))
             yield stored
             if c.is_split_column(name):
-                yield from _shared_rows(stored, table, roles)
+                yield from _shared_rows(stored, table, [role_of[cell] for cell in values])
 
 
 def _shared_rows(stored: Stored, table: Table, roles: Sequence[str | None]) -> Iterator[Overlap]:
@@ -120,6 +122,7 @@ def _in_document(result: Result) -> Iterator[Stored | Overlap]:
     keys: dict[str, str] = {}
     members: dict[str, set[Any]] = {"form": set(), "check": set()}
     ranges: dict[str, list[tuple[float, float]]] = {"form": [], "check": []}
+    only_ranges = True
     shared: list[tuple[str, float]] = []
     for place, node in json_objects(result.data):
         for key, value in node.items():
@@ -127,11 +130,10 @@ def _in_document(result: Result) -> Iterator[Stored | Overlap]:
             if role is not None and c.time_role(key) is None:
                 keys.setdefault(role, key)
             if role is not None and c.names_set(key) is not None:
-                limits = _range(value)
-                if limits is not None:
-                    ranges[role].append(limits)
-                else:
-                    members[role] |= set(_ids(key, value))
+                limits, ids = _range(value), set(_ids(key, value))
+                ranges[role] += [limits] if limits is not None else []
+                members[role] |= ids
+                only_ranges = only_ranges and (limits is not None or not ids)
             amount = _overlap_amount(key, value) if c.is_overlap(key) else None
             if amount is not None:
                 shared.append((f"{place}/{key}", amount))
@@ -139,15 +141,12 @@ def _in_document(result: Result) -> Iterator[Stored | Overlap]:
         return
     stored = Stored(result, f"keys {keys['form']} and {keys['check']}", "keys", 2, (f'"{keys["check"]}"',))
     yield stored
-    if members["form"] and members["check"]:
+    if ranges["form"] and ranges["check"] and only_ranges:
+        if not any(_touch(a, b) for a, b in product(ranges["form"], ranges["check"])):
+            yield Overlap(0, "ranges", stored)
+    elif members["form"] and members["check"]:
         sizes = (len(members["form"]), len(members["check"]))
         yield Overlap(len(members["form"] & members["check"]), "ids", stored, sizes)
-    elif (
-        ranges["form"]
-        and ranges["check"]
-        and not any(_touch(a, b) for a, b in product(ranges["form"], ranges["check"]))
-    ):
-        yield Overlap(0, "ranges", stored)
     for where, amount in shared:
         yield Overlap(amount, "stored", Stored(result, where, "overlap", 1, (f'"{where.rpartition("/")[2]}"',)))
 

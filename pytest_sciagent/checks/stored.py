@@ -16,6 +16,9 @@ from .scope import Result, Stored, is_number, json_objects
 
 MAX_STORED = 40
 MAX_SETTINGS = 30
+MAX_LABELS = 50
+MAX_LABELLED = 5_000
+"""Rows whose cells are read as labels."""
 _LABEL = re.compile(r"[A-Za-z][\w .%()/-]{0,40}")
 _SHARE_ENCLOSED = 0.8
 _RUN_KEY = re.compile(r"(?:.*[_ -])?(seed|run)[_= -]?(\d{1,12})", re.IGNORECASE)
@@ -56,7 +59,7 @@ def _uncertainties_of_table(result: Result, table: Table) -> Iterator[Stored]:
     for low, high, certain in c.bounds(numeric):
         if certain or _encloses(table, low, high, [n for n in numeric if n not in (low, high) and not c.is_count(n)]):
             yield Stored(result, f"columns {low} and {high}", "interval", numeric[low], (low, high))
-    for row in table.rows:
+    for row in table.rows[:MAX_LABELLED]:
         if any(map(is_number, row)):
             for cell in row:
                 kind = _kind_of_label(cell)
@@ -278,7 +281,7 @@ def _sample_changes_of_table(result: Result, table: Table) -> Iterator[Stored]:
         if c.sample_change(name) == "strong" and not c.is_score(name) and any(map(is_number, values)):
             yield Stored(result, f"column {name}", "strong", sum(map(is_number, values)), (name,))
     labels = [(i, name) for i, name in enumerate(table.columns) if not c.is_prose_column(name)]
-    for row in table.rows[:5_000]:
+    for row in table.rows[:MAX_LABELLED]:
         if any(map(is_number, row)):
             for index, name in labels:
                 cell = row[index]
@@ -339,7 +342,7 @@ def _settings_in_column(result: Result, table: Table, name: str) -> Iterator[Sto
     by_words = {v: w for v in set(values) if isinstance(v, str) and (w := c.method_words(v))}
     if c.is_setting_column(name):
         chosen = {v for v in values if v is not None}
-        if all(map(is_number, chosen)) and len(chosen) > MAX_SETTINGS:
+        if len(chosen) > (MAX_SETTINGS if all(map(is_number, chosen)) else MAX_LABELLED):
             return
     elif len(set(by_words.values())) > 1:
         chosen = set(by_words)
@@ -349,7 +352,7 @@ def _settings_in_column(result: Result, table: Table, name: str) -> Iterator[Sto
         with_result = {v for v, r in zip(values, table.column(column), strict=True) if v in chosen and is_number(r)}
         if len(with_result) > 1:
             labels = tuple(float(v) if is_number(v) else str(v) for v in values if v in with_result)
-            unique = tuple(dict.fromkeys(labels))
+            unique = tuple(dict.fromkeys(labels))[:MAX_LABELS]
             yield Stored(result, f"column {name}", "methods", len(unique), (name,), unique)
             return
 
@@ -358,7 +361,7 @@ def _rows_of_methods(result: Result, table: Table) -> Iterator[Stored]:
     """Rows of kind `method`, beside others: their own labels say which."""
     rows: list[tuple[str, ...]] = []
     elsewhere: set[str] = set()
-    for row in table.rows[:5_000]:
+    for row in table.rows[:MAX_LABELLED]:
         texts = tuple(cell for cell in row if isinstance(cell, str))
         if any(cell.strip().lower() in _KINDS_OF_METHOD for cell in texts) and any(map(is_number, row)):
             rows.append(
@@ -369,7 +372,7 @@ def _rows_of_methods(result: Result, table: Table) -> Iterator[Stored]:
     if len(set(rows)) > 1:
         labels = dict.fromkeys(cell for row in rows for cell in row)
         own = tuple(cell for cell in labels if cell not in elsewhere)
-        chosen = own if len(own) > 1 else tuple(labels)
+        chosen = (own if len(own) > 1 else tuple(labels))[:MAX_LABELS]
         yield Stored(result, f"rows such as {chosen[0]}", "methods", len(set(rows)), chosen[:1], chosen)
 
 

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from ..evidence.artifacts import Artifacts
 from ..models import Citation
+from ..runs import MANIFEST
 from .code import MAX_QUOTE
 from .columns import TimeRole, time_role, vocabulary, words
 from .scope import Result, is_number, json_objects
@@ -71,23 +72,25 @@ def moment(value: object) -> Moment | None:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A time of a role that matters, and where it is recorded."""
+    """A time of a role that matters, and where it is recorded: in a `line` of a log, or in a result beside `needles`."""
 
     role: TimeRole
     moment: Moment
     path: str
     where: str
-    quote: str
-    link: str = "log"
+    line: str = ""
+    result: Result | None = None
+    needles: tuple[str, ...] = ()
 
     @property
     def fact(self) -> dict[str, JsonValue]:
-        source = "log of the run" if self.link == "log" else "self-declared"
+        source = "log of the run" if self.line or self.path == MANIFEST else "self-declared"
         return {"time": self.moment.text, "path": self.path, "where": self.where[:MAX_QUOTE], "source": source}
 
     @property
     def citation(self) -> Citation:
-        return Citation(file=self.path, quote=self.quote)
+        """A passage that holds the time."""
+        return Citation(file=self.path, quote=self.line if self.result is None else self.result.quote(*self.needles))
 
 
 def events(result: Result) -> list[Event]:
@@ -104,7 +107,7 @@ def events(result: Result) -> list[Event]:
                 for text, value in values.items():
                     when = moment(value)
                     if role is not None and when is not None:
-                        found.append(Event(role, when, result.path, f"column {name}", result.quote(text), result.link))
+                        found.append(Event(role, when, result.path, f"column {name}", result=result, needles=(text,)))
             if any(name.lower() in _EVENT_KEYS for name in table.columns) and any(map(_is_time_key, table.columns)):
                 for row in table.rows[:5_000]:
                     found += _labelled_event(result, table.name, dict(zip(table.columns, row, strict=True)))
@@ -116,7 +119,8 @@ def _events_of_object(result: Result, place: str, node: dict[str, Any]) -> Itera
     for key, value in node.items():
         role, when = time_role(key), moment(value)
         if role is not None and when is not None:
-            yield Event(role, when, result.path, f"{place}/{key}", result.quote(f'"{key}"', when.text), result.link)
+            needles = (f'"{key}"', when.text)
+            yield Event(role, when, result.path, f"{place}/{key}", result=result, needles=needles)
     yield from _labelled_event(result, place, node)
 
 
@@ -125,7 +129,7 @@ def _labelled_event(result: Result, place: str, node: dict[str, Any]) -> Iterato
     when = next((found for k, v in node.items() if _is_time_key(k) and (found := moment(v))), None)
     role = time_role(label) if label is not None and len(label) <= 80 else None
     if label is not None and role is not None and when is not None:
-        yield Event(role, when, result.path, f"{place}: {label}", result.quote(label, when.text), result.link)
+        yield Event(role, when, result.path, f"{place}: {label}", result=result, needles=(label, when.text))
 
 
 def _is_time_key(key: str) -> bool:

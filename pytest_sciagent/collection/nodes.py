@@ -28,6 +28,8 @@ class RunDir(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Collector]:
         index = _state(self).indexes.get(self.path)
+        # Reports carry the keywords of a node and of all above it: names of folders, which need not even be Unicode.
+        self.keywords = {self.name: True}
         if index is not None:
             yield RunFile.from_parent(self, path=self.path / MANIFEST, name=MANIFEST, nodeid=index.nodeid)
 
@@ -51,11 +53,11 @@ class RunFile(pytest.Module):
         index = self.index
         self.own_markers.extend(run_marks(index))
         self.extra_keyword_matches |= {index.system, index.task_id, index.label}
-        for finding in index.findings:
-            yield FindingNode.from_parent(self, name=finding)
         state = _state(self)
-        if index.state != "sound" or state.own_of("run") or state.criteria_of("run"):
-            yield FindingNode.from_parent(self, name=RUN_NODE)
+        about_run = index.state != "sound" or state.own_of("run") or state.criteria_of("run")
+        for name in (*index.findings, *([RUN_NODE] if about_run else [])):
+            if state.named.picked(self.path.parent, name):
+                yield FindingNode.from_parent(self, name=name)
 
 
 class FindingNode(pytest.Collector):
@@ -69,7 +71,16 @@ class FindingNode(pytest.Collector):
     def finding_id(self) -> str | None:
         return None if self.name == RUN_NODE else self.name
 
-    def collect(self) -> Iterator[pytest.Item]:
+    def collect(self) -> list[pytest.Item]:
+        run = self.path.parent
+        named = _state(self).named
+        items = [item for item in self._items() if named.picked(run, self.name, item.name)]
+        for pick in named.picks.get(run, ()):
+            if pick[:1] == (self.name,) and not any(pick == (self.name, item.name)[: len(pick)] for item in items):
+                raise self.CollectError(f"not found: {'::'.join((self.run_file.nodeid, *pick))}")
+        return items
+
+    def _items(self) -> Iterator[pytest.Item]:
         state = _state(self)
         index = self.run_file.index
         if index.state != "sound":

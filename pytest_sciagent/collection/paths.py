@@ -59,60 +59,116 @@ def keep_out_of_runs(early_config: pytest.Config) -> None:
                 "your own folder, write --sciagent-run=PATH with '=', or give --rootdir"
             )
     namespace = early_config.known_args_namespace
-    namespace.file_or_dir = [a for a in namespace.file_or_dir if enclosing_run(_path_of(a, base)) is None]
+    namespace.file_or_dir = [a for a in namespace.file_or_dir if enclosing_run(_split(a, base)[0]) is None]
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a command line names. runs: every run; arguments: what pytest is to collect, runs by their manifest."""
+    """What a command line names.
+
+    runs: every run. arguments: what pytest is to collect; runs by their manifest, or by a folder above it where pytest
+    could not read the path. picks: for runs narrowed by node ids, the names below the run file (finding, criterion).
+    folders: the folders above runs among the arguments, below which nothing but `paths` is collected.
+    """
 
     runs: tuple[Path, ...]
     arguments: tuple[str, ...]
+    picks: dict[Path, list[tuple[str, ...]]]
+    folders: frozenset[Path]
+    paths: frozenset[Path]
+
+    def picked(self, run: Path, *names: str) -> bool:
+        """Whether the node of these names below the file of `run` is named, or lies above or below one that is."""
+        picks = self.picks.get(run)
+        return picks is None or any(all(a == b for a, b in zip(pick, names, strict=False)) for pick in picks)
+
+    def is_aside(self, path: Path) -> bool:
+        """Whether `path` lies in one of the folders above runs, and on the way to nothing that was named."""
+        if not any(folder in path.parents for folder in self.folders):
+            return False
+        return not any(path == named or path in named.parents or named in path.parents for named in self.paths)
+
+
+NOTHING = Named((), (), {}, frozenset(), frozenset())
 
 
 def name_runs(asked: Sequence[Path], arguments: Iterable[str], base: Path) -> Named:
     """The runs below the paths `asked` for by option, and those that the `arguments` of pytest name.
 
-    A node id among the arguments that points into a run asked for narrows the session to node ids.
+    Node ids among the arguments that point into a run asked for narrow the session to what they name.
 
     Raises:
         SciagentError: a path that does not exist or lies inside a run, or one asked for without a run below it.
     """
-    from ..runs.discover import find_runs
-
-    found: list[Path] = []
-    for given in asked:
-        below = find_runs(given)
-        if not below:
-            raise SciagentError(
-                f"no frozen run (a folder with {MANIFEST}) at or below {given}; freeze one with 'sciagent freeze'"
-            )
-        found += below
-    named: list[Path] = []
-    kept: list[str] = []
-    narrowed = False
+    found = [run for given in asked for run in _runs_below(given)]
+    runs, kept, paths = list(found), [], set[Path]()
+    picks: dict[Path, list[tuple[str, ...]]] = {}
+    whole: set[Path] = set()
     for argument in arguments:
-        path = _path_of(argument, base)
+        path, names = _split(argument, base)
         run = enclosing_run(path)
         if run is None:
-            named += [p for p in find_runs(path) if is_run(p)] if path.is_dir() else []
+            runs += _runs_in(path)
             kept.append(argument)
-        elif path in (run, run / MANIFEST):
-            _, colons, node = argument.partition("::")
-            named.append(run)
-            kept.append(f"{run / MANIFEST}{colons}{node}")
-            narrowed = narrowed or (bool(colons) and run in found)
-        else:
+            paths.add(path)
+        elif path not in (run, run / MANIFEST):
             raise SciagentError(f"lies inside the run {run}: name the run itself", path=path)
-    added = [] if narrowed else [str(run / MANIFEST) for run in found]
-    return Named(tuple(dict.fromkeys([*found, *named])), tuple(dict.fromkeys([*kept, *added])))
+        elif names:
+            picks.setdefault(run, []).append(names)
+        else:
+            whole.add(run)
+    if not any(run in picks for run in found):
+        whole |= set(found)
+    picks = {run: names for run, names in picks.items() if run not in whole}
+    runs = list(dict.fromkeys([*runs, *picks, *sorted(whole)]))
+    tested = [run for run in runs if run in whole or run in picks]
+    places = {run: _readable_place(run / MANIFEST, base) for run in tested}
+    folders = frozenset(place for run, place in places.items() if place != run / MANIFEST) - paths
+    kept += [os.path.relpath(place, base) if place.is_relative_to(base) else str(place) for place in places.values()]
+    return Named(tuple(runs), tuple(dict.fromkeys(kept)), picks, folders, frozenset({*paths, *tested}))
 
 
-def _path_of(argument: str, base: Path) -> Path:
-    """The path in an argument of pytest; where a node id spells a folder's safe name, the folder meant."""
+def _runs_below(given: Path) -> list[Path]:
+    from ..runs.discover import find_runs
+
+    below = find_runs(given)
+    if not below:
+        raise SciagentError(
+            f"no frozen run (a folder with {MANIFEST}) at or below {given}; freeze one with 'sciagent freeze'"
+        )
+    return below
+
+
+def _runs_in(path: Path) -> list[Path]:
+    from ..runs.discover import find_runs
+
+    return [run for run in find_runs(path) if is_run(run)] if path.is_dir() else []
+
+
+def _readable_place(manifest: Path, base: Path) -> Path:
+    """`manifest`, or the nearest folder above it whose path pytest can read: without `[` and `::`."""
+
+    def readable(place: Path) -> bool:
+        text = str(place.relative_to(base) if place.is_relative_to(base) else place)
+        return "[" not in text and "::" not in text
+
+    return next(place for place in (manifest, *manifest.parents) if readable(place))
+
+
+def _split(argument: str, base: Path) -> tuple[Path, tuple[str, ...]]:
+    """The path in an argument of pytest, and the names behind it."""
+    whole = _path_of(argument, base)
+    if os.path.lexists(whole):
+        return whole, ()
+    path, *names = argument.split("::")
+    return _path_of(path, base), tuple(names)
+
+
+def _path_of(path: str, base: Path) -> Path:
+    """`path` from `base` on; where a node id spells a folder's safe name, the folder meant."""
     # Not resolve(): a run is known by the path it was named by.
-    path = Path(os.path.abspath(base / argument.split("::", 1)[0]))  # noqa: PTH100
-    return path if os.path.lexists(path) else _by_safe_name(path)
+    absolute = Path(os.path.abspath(base / path))  # noqa: PTH100
+    return absolute if os.path.lexists(absolute) else _by_safe_name(absolute)
 
 
 def _by_safe_name(path: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 
 import pytest
@@ -18,31 +17,26 @@ def open_session(state: SessionState) -> None:
     Raises:
         pytest.UsageError: see `paths.name_runs` and `SessionState.prepare`.
     """
-    config = state.config
-    if state.is_worker:
-        if state.wire is not None:
-            config.args = [os.fsdecode(argument) for argument in state.wire["arguments"]]
-        return
-    usage_errors(_find_runs, state)
-    from ..reporting.board import Board
+    usage_errors(_name_runs, state)
+    if state.named.runs and not state.is_worker:
+        from ..reporting.board import Board
+        from .index import index_run
 
-    if state.indexes:
+        state.add(index_run(path, state.options.rootdir) for path in state.named.runs)
         usage_errors(state.prepare)
-        config.pluginmanager.register(Board(state), "sciagent-board")
+        state.config.pluginmanager.register(Board(state), "sciagent-board")
 
 
-def _find_runs(state: SessionState) -> None:
-    from .index import index_run
+def _name_runs(state: SessionState) -> None:
     from .paths import name_runs
 
     config, options = state.config, state.options
     # Runs are tested where they are named. A folder that pytest fell back upon names nothing.
     sources = {Source.ARGS} if options.runs else {Source.ARGS, Source.TESTPATHS}
     arguments = config.args if config.args_source in sources else []
-    named = name_runs(options.runs, arguments, options.base)
-    if named.runs:
-        state.add(index_run(path, options.rootdir) for path in named.runs)
-        config.args = list(named.arguments)
+    state.named = name_runs(options.runs, arguments, options.base)
+    if state.named.runs:
+        config.args = list(state.named.arguments)
 
 
 def ask_before_items(config: pytest.Config, selected: Collection[str], collection_failed: bool = False) -> None:

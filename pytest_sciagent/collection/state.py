@@ -16,6 +16,7 @@ import pytest
 from ..errors import SciagentError
 from .options import Options
 from .own import OwnCriteria, OwnSpec, Scope
+from .paths import NOTHING
 
 if TYPE_CHECKING:
     from ..checks import Check
@@ -42,6 +43,7 @@ class SessionState:
         self.options = options
         self.is_worker = hasattr(config, "workerinput")
         self.own = OwnCriteria()
+        self.named = NOTHING
         self.indexes: dict[Path, RunIndex] = {}
         self.wire = wire
         self.session_id: str = wire["session"] if wire is not None else uuid.uuid4().hex[:12]
@@ -63,13 +65,18 @@ class SessionState:
         Raises:
             SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `client`.
         """
-        from .index import check_distinct
+        from .index import RUN_NODE, check_distinct
 
         indexes = list(self.indexes.values())
         if all(index.state == "broken" for index in indexes):
             told = "\n".join(f"{i.label}: {'; '.join(i.problems)}" for i in indexes[:5])
             raise SciagentError(f"no usable run:\n{told}")
         check_distinct(indexes)
+        for run, picks in self.named.picks.items():
+            index = self.indexes[run]
+            for finding, *_ in picks:
+                if finding not in (*index.findings, RUN_NODE):
+                    raise SciagentError(f"not found: {index.nodeid}::{finding}")
         self.rubrics  # noqa: B018
         for scope in ("finding", "run"):
             self.own_of(scope)
@@ -259,7 +266,6 @@ class SessionState:
         live = self._live_folder
         return {
             "session": self.session_id,
-            "arguments": [os.fsencode(argument) for argument in self.config.args],
             "runs": [index.to_wire() for index in self.indexes.values()],
             "rubrics": [rubric.model_dump_json(by_alias=True) for rubric in self.rubrics],
             "judge": None if judge is None else judge.model_dump_json(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import Case
+from .case import Case, RerunWish
 from .sources import Sources, open_case
 
-__all__ = ["Case", "Sources", "open_case"]
+__all__ = ["Case", "RerunWish", "Sources", "open_case"]

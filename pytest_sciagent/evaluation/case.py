@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ..checks import CheckContext, CheckResult, find_check
 from ..checks.recompute import Recalculated, Recomputation, StatedQuantity, from_card, from_plans
+from ..checks.rerun import Rerun, from_rerun, rerun
 from ..evidence import QuoteIndex
 from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport, parse_findings
@@ -34,6 +35,14 @@ from .questions import Questions
 M = TypeVar("M", bound=Model)
 
 
+@dataclass(frozen=True, slots=True)
+class RerunWish:
+    """That runs' own code be run again: for how many seconds at most, and whether without isolation."""
+
+    seconds: float
+    unsafe: bool = False
+
+
 class CheckFailed(Exception):
     """A deterministic check that gave no result."""
 
@@ -49,6 +58,7 @@ class Case:
     find_check: Callable[[str], Callable[[CheckContext], CheckResult]] = find_check
     cache: Path | None = None
     asking: Asking = "missing"
+    rerun: RerunWish | None = None
     verification_problem: str | None = None
     _numbers: dict[str, Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
@@ -240,10 +250,19 @@ class Case:
             if match is not None and match.finding == finding.id:
                 stated = [StatedQuantity(*astuple(s)) for s in stated_quantities(match, card, finding)]
                 numbers += from_card(card, stated, self._reference_values)
+        numbers += from_rerun(self._rerun, [e.path for e in self.artifacts.of(finding.artifacts, "result")])
         answer = self._answer(request, judge, PlanAnswer)
         if answer is not None:
             numbers += from_plans(answer.plans, finding, self.task)
         return Recomputation(tuple(numbers), answer is not None and all(match is not None for _, match in matches))
+
+    @cached_property
+    def _rerun(self) -> Rerun:
+        """What the run's own code does on the task's data; nothing where the user did not ask for it."""
+        if self.rerun is None or self.task is None:
+            return Rerun()
+        wish = self.rerun
+        return rerun(self.run, self.task, self.report, wish.seconds, unsafe=wish.unsafe, cache=self.cache)
 
     @cached_property
     def _reference_values(self) -> dict[str, float]:

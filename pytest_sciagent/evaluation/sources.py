@@ -13,7 +13,7 @@ from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
 from ..runs import Run
 from ..tasks import find_task, task_folders
-from .case import Case
+from .case import Case, RerunWish
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,14 @@ class Sources:
     """Where tasks and recorded answers are looked up: the folders given, then the defaults below `rootdir`.
 
     live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
+    rerun: whether, and for how long, runs' own code is run again.
     """
 
     rootdir: Path
     tasks: Sequence[Path] = ()
     ledger: Path | None = None
     live: Path | None = None
+    rerun: RerunWish | None = None
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -67,4 +69,4 @@ def open_case(
     task = find_task(run.manifest.task_id, sources.task_folders)
     work = sources.work_entries.get(run.label, ())
     ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)
-    return Case(run, task, ledger, partial(record, run.label), find_check, sources.cache, asking)
+    return Case(run, task, ledger, partial(record, run.label), find_check, sources.cache, asking, sources.rerun)

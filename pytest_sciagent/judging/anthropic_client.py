@@ -46,19 +46,15 @@ class AnthropicClient(SdkClient):
         self._parameters = read_parameters(identity, AnthropicParameters)
         # The SDK adds /v1 by itself; people know the URL of a compatible server with it.
         base_url = connection.base_url and connection.base_url.rstrip("/").removesuffix("/v1")
-        self._client = anthropic.AsyncAnthropic(
+        self.api = anthropic.AsyncAnthropic(
             api_key=connection.api_key,
             base_url=base_url,
             timeout=self._timeout,
             max_retries=connection.max_retries,
         )
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
     async def _send(self, prompt: Prompt) -> str:
-        raw = await self._client.messages.with_raw_response.create(**self._request(prompt))
+        raw = await self.api.messages.with_raw_response.create(**self._request(prompt))
         text: str = raw.http_response.text
         return text
 

@@ -112,7 +112,7 @@ def make_client(
     api_key: str | None,
     timeout_s: float = 120.0,
     max_retries: int = 4,
-) -> Client:
+) -> SdkClient:
     """A client for `identity`, whose kind is `openai` (any compatible server) or `anthropic`.
 
     Args:
@@ -226,13 +226,19 @@ class SdkClient(ABC):
     """What both SDKs share: deadline, errors and reading of the body.
 
     The body is read as plain JSON: a compatible server may send anything, and the SDKs' own types don't check it.
+
+    Attributes:
+        api: the SDK's own client.
+        sdk_error: the class of all of the SDK's errors.
     """
+
+    api: Any
 
     def __init__(self, identity: JudgeIdentity, connection: Connection, sdk: Any) -> None:
         self.identity = identity
         self._connection = connection
         self._sdk = sdk
-        self._sdk_error: type[Exception] = sdk.APIError.__base__  # OpenAIError or AnthropicError: all of them
+        self.sdk_error: type[Exception] = sdk.APIError.__base__  # OpenAIError or AnthropicError: all of them
         self._timeout = sdk.Timeout(connection.timeout_s, connect=min(connection.timeout_s, CONNECT_TIMEOUT_S))
 
     @abstractmethod
@@ -240,8 +246,16 @@ class SdkClient(ABC):
         """The body of the successful response; errors as the SDK raises them."""
 
     @abstractmethod
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        """The arguments of the SDK's call; fields that it does not know are in `extra_body`."""
+
+    @abstractmethod
     def _read(self, body: dict[str, Any]) -> Reply:
         """The reply in a body that holds no error."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.api.close()
 
     async def ask(self, prompt: Prompt) -> Reply:
         """See `Client`."""
@@ -254,17 +268,39 @@ class SdkClient(ABC):
             reply = failed("timeout", f"no answer within {limit:g} s, retries included")
         except UnicodeEncodeError:
             reply = failed("invalid", "the prompt holds text that is not Unicode (a lone surrogate)")
-        except self._sdk_error as error:
+        except self.sdk_error as error:
             reply = _from_error(error, self._sdk)
         else:
             reply = self._from_body(text)
-        return replace(reply, detail=self._safe(reply.detail), latency_s=time.monotonic() - started)
+        return replace(reply, detail=self.safe(reply.detail), latency_s=time.monotonic() - started)
+
+    def body(self, prompt: Prompt) -> dict[str, Any]:
+        """The JSON of the request that `ask` sends."""
+        request = self._request(prompt)
+        extra: dict[str, Any] = request.pop("extra_body", {})
+        return request | extra
+
+    def read(self, status_code: int, body: Any) -> Reply:
+        """The reply in an answer that came by another way than `ask`: its HTTP status and its JSON."""
+        if status_code == 200:
+            reply = self._from_json(body, str(body))
+        else:
+            reply = _from_status(status_code, body, f"HTTP {status_code}: {_words(body)}")
+        return replace(reply, detail=self.safe(reply.detail))
+
+    def failure(self, error: Exception) -> Reply:
+        """The reply that an error of the SDK stands for."""
+        reply = _from_error(error, self._sdk)
+        return replace(reply, detail=self.safe(reply.detail))
 
     def _from_body(self, text: str) -> Reply:
         try:
             body = json.loads(text)
         except (ValueError, RecursionError):
             body = None
+        return self._from_json(body, text)
+
+    def _from_json(self, body: Any, text: str) -> Reply:
         if not isinstance(body, dict):
             return failed("provider_error", f"not a JSON answer: {text}")
         if body.get("error"):
@@ -273,7 +309,8 @@ class SdkClient(ABC):
             return _from_status(code if isinstance(code, int) else 200, body, _words(body))
         return self._read(body)
 
-    def _safe(self, detail: str) -> str:
+    def safe(self, detail: str) -> str:
+        """`detail` on one line of at most 500 characters, without the key."""
         key = self._connection.api_key
         if key != NO_KEY:
             detail = detail.replace(key, "[key]")

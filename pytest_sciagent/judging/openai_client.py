@@ -42,19 +42,15 @@ class OpenAIClient(SdkClient):
 
         super().__init__(identity, connection, openai)
         self._parameters = read_parameters(identity, OpenAIParameters)
-        self._client = openai.AsyncOpenAI(
+        self.api = openai.AsyncOpenAI(
             api_key=connection.api_key,
             base_url=connection.base_url,
             timeout=self._timeout,
             max_retries=connection.max_retries,
         )
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
     async def _send(self, prompt: Prompt) -> str:
-        raw = await self._client.chat.completions.with_raw_response.create(**self._request(prompt))
+        raw = await self.api.chat.completions.with_raw_response.create(**self._request(prompt))
         text: str = raw.http_response.text
         return text
 

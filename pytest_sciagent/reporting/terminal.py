@@ -24,8 +24,8 @@ def write_outcomes(reporter: pytest.TerminalReporter) -> None:
     lines = []
     for category, word, option in ((HALF, "HALF", "passed"), (NOT_ASSESSED, "NOT ASSESSED", "skipped")):
         for report in reporter.getreports(category) if reporter.hasopt(option) else []:
-            reason = f" - {one_line(report.longrepr[2], 200)}" if isinstance(report.longrepr, tuple) else ""
-            lines.append(f"{word} {report.nodeid}{reason}")
+            text = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
+            lines.append(f"{word} {report.nodeid}{' - ' if text else ''}{one_line(text, 200)}")
     if lines:
         reporter.section("half and not assessed")
         for line in lines:

@@ -1,0 +1,61 @@
+"""The `sciagent` command. Bad input ends in one plain message and exit code 4."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ..errors import SciagentError
+from ..text import clean
+
+EXIT_BAD_INPUT = 4
+EXIT_INTERRUPTED = 2
+
+
+class Commands(click.Group):
+    """Finds the commands in their modules on first use, so that each call loads only its own."""
+
+    _where = {
+        "freeze": "runs",
+        "verify": "runs",
+        "schema": "runs",
+        "ledger": "ledger",
+    }
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self._where)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        from importlib import import_module
+
+        if name not in self._where:
+            return None
+        command: click.Command = getattr(import_module(f".{self._where[name]}", __name__), name)
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pytest-sciagent")
+def cli() -> None:
+    """Freeze runs of research agents and look after their verdicts. Testing them is pytest's work:
+
+    \b
+        pytest --sciagent-run=runs/ -n 8
+    """
+
+
+def main() -> None:
+    """Entry point of the `sciagent` command."""
+    try:
+        result = cli.main(standalone_mode=False)
+    except SciagentError as error:
+        click.echo(f"sciagent: {clean(str(error))}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("sciagent: interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    sys.exit(result if isinstance(result, int) else 0)

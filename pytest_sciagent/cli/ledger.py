@@ -1,0 +1,118 @@
+"""Commands about recorded verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..text import clean
+from .common import PATH, cases_of, rubrics_of, sources_of
+
+if TYPE_CHECKING:
+    from ..judging.handoff import Layout
+
+
+@click.group()
+def ledger() -> None:
+    """Recorded verdicts: hand open prompts out, take answers in, look at what is there."""
+
+
+_COMMON = (
+    click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
+    click.option(
+        "--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs)."
+    ),
+    click.option(
+        "--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: truthinsight)."
+    ),
+    click.option("--as", "name", required=True, metavar="NAME", help="Who answers, as it will be recorded."),
+    click.option("--layout", type=click.Choice(["item", "finding"]), default="item", show_default=True),
+)
+
+
+def _common(command: Any) -> Any:
+    for option in reversed(_COMMON):
+        command = option(command)
+    return command
+
+
+@ledger.command("export")
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@_common
+@click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
+def ledger_export(
+    runs: tuple[Path, ...],
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    rubrics: tuple[str, ...],
+    name: str,
+    layout: Layout,
+    output: Path,
+) -> None:
+    """Write every open prompt of RUNS as JSON lines: for a batch service, another program, or a person.
+
+    Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it.
+    """
+    from ..judging.handoff import export_lines, handoff_identity, open_requests
+    from ..judging.judge import RecordedJudge
+    from ..ledger.store import write_atomically
+
+    judge = handoff_identity(name, layout)
+    chosen = rubrics_of(rubrics)
+    lines: list[str] = []
+    questions = 0
+    for case in cases_of(runs, sources_of(tasks, folder)):
+        requests = open_requests(case.requests(chosen, RecordedJudge(judge)), judge, case.answers)
+        questions += len(requests)
+        lines += export_lines(requests, judge)
+    write_atomically(output, "".join(f"{line}\n" for line in lines))
+    click.echo(f"{questions} open questions in {len(lines)} prompts, written to {output}")
+
+
+@ledger.command("import")
+@click.argument("answers", type=PATH)
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@_common
+def ledger_import(
+    answers: Path,
+    runs: tuple[Path, ...],
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    rubrics: tuple[str, ...],
+    name: str,
+    layout: Layout,
+) -> int:
+    """Take the ANSWERS (JSON lines) to exported prompts of RUNS into the ledger.
+
+    An answer counts only for the very prompt it was given to: where run, rubric or template have changed since, it is
+    told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used.
+    """
+    from ..judging.handoff import handoff_identity, read_answers, settle_answers
+    from ..judging.judge import RecordedJudge
+    from ..ledger import merge_entries, write_record
+
+    judge = handoff_identity(name, layout)
+    chosen = rubrics_of(rubrics)
+    given = read_answers(answers)
+    sources = sources_of(tasks, folder)
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    for case in cases_of(runs, sources):
+        entries, keys = settle_answers(given, list(case.requests(chosen, RecordedJudge(judge))), judge, case.answers)
+        taken |= keys
+        for entry in entries:
+            counts[entry.status] = counts.get(entry.status, 0) + 1
+            if entry.status != "assessed":
+                who = f"{case.run.label} {entry.finding or 'run'} {entry.criterion_id}"
+                click.echo(f"{who}: {entry.status}: {clean(entry.reason, 300)}", err=True)
+        if entries:
+            merged = merge_entries(case.ledger.entries, entries)
+            click.echo(f"written: {write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)}")
+    stale = [a for a in given if a.key not in taken]
+    click.echo(json.dumps({"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}))
+    for answer in stale[:5]:
+        click.echo(f"{answers}:{answer.line}: no such prompt (any more): {answer.key}", err=True)
+    return 1 if stale or set(counts) - {"assessed"} else 0

@@ -1,0 +1,145 @@
+"""Commands about runs: freeze, verify; and the schemas of all files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import SciagentError
+from ..text import clean
+from .common import PATH, find
+
+
+@click.command()
+@click.argument("workspace", type=PATH)
+@click.option("--task", required=True, metavar="ID", help="The task the agent worked on.")
+@click.option("--system", required=True, metavar="NAME", help="Name of the system: harness, model and prompt together.")
+@click.option("-o", "--output", "target", required=True, type=PATH, help="Where the frozen run goes, runs/SYSTEM/TASK.")
+@click.option(
+    "--prompt", "prompts", multiple=True, type=PATH, help="A file the agent was given as prompt (repeatable)."
+)
+@click.option("--model", default=None, help="The model of the system.")
+@click.option("--harness", default=None, help="The harness of the system.")
+@click.option("--harness-version", default=None)
+@click.option("--repeat", default=1, show_default=True, help="Number of the run, where one system did a task again.")
+@click.option(
+    "--status", type=click.Choice(["completed", "failed", "timed_out"]), default="completed", show_default=True
+)
+@click.option("--exit-code", type=int, default=None, help="Exit code of the harness.")
+@click.option("--started-at", default=None, metavar="TIME", help="ISO 8601 with time zone.")
+@click.option("--finished-at", default=None, metavar="TIME", help="ISO 8601 with time zone.")
+@click.option(
+    "--report", default=None, metavar="PATH", help="The report, such as output/Result.md, if not found by name."
+)
+@click.option("--log", "logs", multiple=True, type=PATH, help="A log to keep (repeatable), instead of those found.")
+@click.option("--inputs-before", type=PATH, default=None, help="JSON {path: sha256} of data/ as it was before the run.")
+@click.option("--input-tokens", type=int, default=None)
+@click.option("--output-tokens", type=int, default=None)
+@click.option("--cost-usd", type=float, default=None)
+def freeze(workspace: Path, target: Path, **options: Any) -> None:
+    """Freeze what an agent left in WORKSPACE/output into a run.
+
+    Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last.
+
+    \b
+    Example:
+        sciagent freeze work/ --task my_task --system my-agent --prompt PROMPT.md -o runs/my-agent/my_task
+    """
+    from ..digest import sha256_bytes
+    from ..models import System, Usage
+    from ..runs.freeze import FreezeOptions
+    from ..runs.freeze import freeze as freeze_run
+
+    def digest(path: Path) -> str:
+        try:
+            return sha256_bytes(path.read_bytes())
+        except OSError as error:
+            raise SciagentError(f"the prompt can't be read: {error.strerror}", path=path) from None
+
+    prompts = {path.name: digest(path) for path in options["prompts"]}
+    told = {key: options[key] for key in ("harness", "harness_version", "model")}
+    system = _model(System, {"name": options["system"], "prompts": prompts, **told})
+    usage = _model(Usage, {key: options[key] for key in ("input_tokens", "output_tokens", "cost_usd")})
+    before = options["inputs_before"]
+    frozen = freeze_run(
+        workspace,
+        target,
+        FreezeOptions(
+            task_id=options["task"],
+            system=system,
+            repeat=options["repeat"],
+            status=options["status"],
+            exit_code=options["exit_code"],
+            started_at=options["started_at"],
+            finished_at=options["finished_at"],
+            usage=usage,
+            report=options["report"],
+            logs=tuple(options["logs"]),
+            inputs_before=_hashes(before) if before is not None else None,
+        ),
+        os.environ,
+    )
+    files = len(frozen.run.manifest.files)
+    click.echo(f"frozen: {frozen.run.label}, {files} files, tree {frozen.run.manifest.tree_sha256[:12]}, in {target}")
+    if frozen.masked:
+        click.echo(f"{frozen.masked} secrets masked in logs")
+    for warning in frozen.warnings:
+        click.echo(f"warning: {clean(warning)}", err=True)
+
+
+def _model(cls: Any, values: dict[str, Any]) -> Any:
+    from pydantic import ValidationError
+
+    try:
+        return cls(**values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        raise SciagentError(f"{cls.__name__.lower()} {name}: {first['msg']} (got {first['input']!r})") from None
+
+
+def _hashes(path: Path) -> dict[str, str]:
+    from ..documents import plain_json, read_text
+
+    data = plain_json(read_text(path), path)
+    if not isinstance(data, dict) or not all(isinstance(v, str) for v in data.values()):
+        raise SciagentError("expected {path: sha256}", path=path)
+    return data
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+def verify(runs: tuple[Path, ...]) -> int:
+    """Check that RUNS (runs, or folders of runs) are what was frozen. Names every changed, missing or extra file.
+
+    Exit code 0: all sound. 1: a run is not.
+    """
+    from ..runs import Run
+
+    bad = 0
+    for path in find(runs):
+        try:
+            run = Run.load(path)
+            problems, label = run.problems(), run.label
+        except SciagentError as error:
+            problems, label = [str(error)], str(path)
+        bad += bool(problems)
+        click.echo(f"{label}: {'tampered' if problems else 'sound'}")
+        for problem in problems:
+            click.echo(f"  {clean(problem)}")
+    return 1 if bad else 0
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+def schema(folder: Path) -> None:
+    """Write the JSON Schemas of all files to FOLDER."""
+    from ..ledger.store import write_atomically
+    from ..schemas import schemas
+
+    for name, text in schemas().items():
+        write_atomically(folder / name, text)
+        click.echo(str(folder / name))

@@ -101,7 +101,7 @@ class Batch:
         ]
         for name in ("output", "error"):
             texts = [json.dumps(line) for file, line in lines if file == name]
-            if texts:
+            if texts or (self.kind, name) == ("anthropic", "output"):
                 self.results[name] = "\n".join([*texts, ""]).encode()
 
     def _line(self, custom_id: str, request: dict[str, Any], response: Any) -> tuple[str, dict[str, Any]]:
@@ -217,6 +217,7 @@ class Loopback:
             self.peak = max(self.peak, self._working)
         try:
             response = self._behaviour(request.json, number)
+            assert not isinstance(response, Lost), "only a line of a batch can be lost"
         except Exception as error:
             self._errors.append(error)
             return Raw(400, {"error": {"message": f"the behaviour raised {error!r}"}})

@@ -73,7 +73,7 @@ SPELLINGS = [
 def test_frozen_files_are_judged_and_not_obeyed(cohort: Cohort, marker: Path, args: list[str]) -> None:
     cohort.run("evil", files=hostile_files(marker))
     cohort.record()
-    result = cohort.pytest(*args, fresh=True)
+    result = cohort.pytest(*args)
     assert_not_obeyed(marker)
     assert outcomes(result) == {"passed": 2, "half": 2, "failed": 2, "not assessed": 2}
     result.stdout.fnmatch_lines(["configfile: pytest.ini"])
@@ -92,7 +92,7 @@ def test_a_repository_without_a_configuration_of_its_own(cohort: Cohort, marker:
     cohort.record()
     (cohort.root / "pytest.ini").unlink()
     for args in (["--sciagent-run", RUN], [f"--sciagent-run={RUN}"], [RUN], ["runs"]):
-        result = cohort.pytest(*args, "--sciagent-rubric=small", fresh=True)
+        result = cohort.pytest(*args, "--sciagent-rubric=small")
         assert_not_obeyed(marker)
         assert outcomes(result) == {"passed": 2, "half": 2, "failed": 2, "not assessed": 2}, args
 
@@ -102,7 +102,7 @@ def test_a_path_inside_a_run_is_refused(cohort: Cohort, marker: Path, args: list
     # pytest reads the configuration at its arguments before any plugin is loaded; that it names is not obeyed there.
     cohort.run("evil", files=without_configuration(hostile_files(marker)))
     (cohort.root / "link").symlink_to(cohort.root / RUN / "output")
-    result = cohort.pytest(*args, fresh=True)
+    result = cohort.pytest(*args)
     assert_not_obeyed(marker)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: *lies inside the run *: name the run itself"])
@@ -113,7 +113,7 @@ def test_a_path_inside_a_run_is_refused(cohort: Cohort, marker: Path, args: list
 def test_a_configuration_file_inside_a_run_is_refused(cohort: Cohort, marker: Path, option: list[str]) -> None:
     text = "[pytest]\ntestpaths = .\npython_files = *.py\npythonpath = .\n"
     cohort.run("evil", files=without_configuration(hostile_files(marker)) | {"pytest.ini": text})
-    result = cohort.pytest(*option, f"{RUN}/output", fresh=True)
+    result = cohort.pytest(*option, f"{RUN}/output")
     assert_not_obeyed(marker)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: pytest took its rootdir from inside the run *, whose files are never obeyed*"])
@@ -132,7 +132,7 @@ def test_what_is_added_to_a_run_makes_it_tampered_and_is_not_obeyed(
     file.parent.mkdir(exist_ok=True)
     file.write_text(hostile_files(marker)[added])
     for args in (["--sciagent-run", RUN, "--sciagent-run=runs/good"], ["runs"], [RUN, "runs/good"]):
-        result = cohort.pytest(*args, fresh=True)
+        result = cohort.pytest(*args)
         assert_not_obeyed(marker)
         assert outcomes(result) == {"passed": 2, "half": 2, "failed": 2, "not assessed": 2, "error": 1}
         result.stdout.fnmatch_lines([f"run evil/t1 is not what was frozen: extra: {added}"])
@@ -143,11 +143,11 @@ def test_a_configuration_file_added_to_a_run_is_not_obeyed(cohort: Cohort, marke
     (path / "pytest.ini").write_text("[pytest]\npython_files = *.py\n")
     (path / "conftest.py").write_text(hostile_files(marker)["conftest.py"])
     for args in (["--sciagent-run", RUN], [RUN]):
-        result = cohort.pytest(*args, fresh=True)
+        result = cohort.pytest(*args)
         assert_not_obeyed(marker)
         assert result.ret == 4
         result.stderr.fnmatch_lines(["ERROR: pytest took its rootdir from inside the run *"])
-    result = cohort.pytest(f"--sciagent-run={RUN}", fresh=True)
+    result = cohort.pytest(f"--sciagent-run={RUN}")
     assert_not_obeyed(marker)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: no usable run:", "evil/t1: extra: conftest.py; extra: pytest.ini"])
@@ -160,7 +160,7 @@ def test_pytest_does_not_start_inside_a_run(cohort: Cohort, marker: Path, where:
         (path / "conftest.py").write_text(hostile_files(marker)["conftest.py"])
     cohort.pytester._monkeypatch.chdir(path / where)
     for args in ([], [f"--sciagent-run={path}"]):
-        result = cohort.pytest(*args, fresh=True)
+        result = cohort.pytest(*args)
         assert_not_obeyed(marker)
         assert result.ret == 4
         result.stderr.fnmatch_lines(["ERROR: pytest took its working folder from inside the run *"])
@@ -181,7 +181,7 @@ def test_a_run_whose_manifest_is_lost_is_still_no_folder_of_tests(
     else:
         manifest.write_bytes(content)
     for args in (["runs"], ["--sciagent-run=runs"], ["."]):
-        result = cohort.pytest(*args, fresh=True)
+        result = cohort.pytest(*args)
         assert_not_obeyed(marker)
         assert outcomes(result) == {"passed": 1, "half": 1, "failed": 1, "not assessed": 1, "error": 1}, args
 

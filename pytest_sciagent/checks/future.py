@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot, dotted, names_in, parameters
 from .columns import finding_label, vocabulary, words
-from .scope import Scope, listed
+from .scope import Scope, listed, scope_of
 
 _FUTURE = vocabulary("future next prospective prospectively forthcoming upcoming new falsify falsifier falsification")
 _INPUT_MODULES = frozenset(("argparse", "click", "typer", "fire"))
@@ -37,7 +37,7 @@ class _Rule:
 
 def prefrozen_executable_rule(context: CheckContext) -> CheckResult:
     """6.5: a comparison with a threshold, and branches with different decisions, in code for a future test."""
-    scope = Scope(context)
+    scope = scope_of(context)
     sources = _candidates(scope)
     rules = [rule for source in sources for rule in _rules(scope, source)]
     best = max(rules, key=lambda rule: rule.level, default=None)

@@ -8,13 +8,13 @@ from pydantic import JsonValue
 
 from ..models import Citation
 from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
-from .scope import MAX_LISTED, Scope, listed
+from .scope import MAX_LISTED, Scope, listed, scope_of
 from .times import LogEntry, log_entries, script_name
 
 
 def data_identity(context: CheckContext) -> CheckResult:
     """1.1: the inputs are those of the task before and after the run, and the finding leads to code and results."""
-    scope = Scope(context)
+    scope = scope_of(context)
     facts = dict(scope.link_facts)
     if context.task is None:
         return not_assessed(
@@ -43,7 +43,7 @@ def data_identity(context: CheckContext) -> CheckResult:
 
 def execution_receipt(context: CheckContext) -> CheckResult:
     """1.3: the run completed, and the finding leads to code and results; in full with a recomputation behind it."""
-    scope = Scope(context)
+    scope = scope_of(context)
     manifest = context.run.manifest
     entries = log_entries(context.artifacts)
     facts: dict[str, JsonValue] = {

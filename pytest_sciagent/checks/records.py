@@ -15,7 +15,7 @@ from . import columns as c
 from .base import CheckContext
 from .code import Source, Spot
 from .patterns import complement_spot, overlap_spot, set_spots
-from .scope import Result, Scope, Stored, json_objects, listed
+from .scope import Result, Scope, Stored, json_objects, listed, scope_of
 from .sets import Overlap, Sets, find_sets
 from .times import Event, LogEntry, Moment, events, log_entries, moment, script_name
 
@@ -30,7 +30,7 @@ class Separation:
     scope: Scope = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scope = Scope(self.context)
+        self.scope = scope_of(self.context)
 
     # ---- the two sets
 

@@ -29,13 +29,14 @@ _STORES = ("result", "notebook")
 
 
 class RunCode:
-    """All source files of one run, parsed on first use and kept."""
+    """All source files of one run, parsed on first use and kept; and what its findings lead to."""
 
     def __init__(self, artifacts: Artifacts) -> None:
         self._artifacts = artifacts
         self._paths = [entry.path for entry in artifacts.run.with_role(*_CODE_ROLES)][:MAX_SOURCES]
         self._sources: dict[str, Source] = {}
         self._mentions: dict[str, list[tuple[Source, Use, Spot]]] = {}
+        self.scopes: dict[str, Scope] = {}
 
     def source(self, path: str) -> Source:
         """The source at `path`; without text where it can't be read."""
@@ -146,13 +147,11 @@ class Stored:
 class Scope:
     """Everything that belongs to one finding of one run."""
 
-    def __init__(self, context: CheckContext) -> None:
-        if context.finding is None:
-            raise ValueError("this criterion is of a finding, not of a whole run")
+    def __init__(self, context: CheckContext, finding: Finding, code: RunCode) -> None:
         self.context = context
-        self.finding: Finding = context.finding
+        self.finding = finding
         self.run = context.run
-        self.code = run_code(context.artifacts)
+        self.code = code
         self.numbers = frozenset(f.number for f in context.report.findings)
 
     # ---- code
@@ -325,6 +324,20 @@ class Scope:
         if unread:
             facts["not_read"] = listed(unread)
         return facts
+
+
+def scope_of(context: CheckContext) -> Scope:
+    """The scope of the context's finding, made once for all its checks.
+
+    Raises:
+        ValueError: the context is that of a whole run.
+    """
+    if context.finding is None:
+        raise ValueError("this criterion is of a finding, not of a whole run")
+    code = run_code(context.artifacts)
+    if context.finding.id not in code.scopes:
+        code.scopes[context.finding.id] = Scope(context, context.finding, code)
+    return code.scopes[context.finding.id]
 
 
 def listed(items: Iterable[str]) -> list[JsonValue]:

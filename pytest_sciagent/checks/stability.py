@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
 from .patterns import filter_spots, is_numeric_work, literal_spots, sample_spots, uncertainty_spots
-from .scope import Result, Scope, Stored, listed
+from .scope import Result, Scope, Stored, listed, scope_of
 from .stored import RunResults, method_changes, sample_changes, uncertainties
 
 # Which calculations give which stored uncertainty: limits may come from a standard error, an error from a bootstrap.
@@ -25,7 +25,7 @@ _SHOWN = 6
 
 def uncertainty(context: CheckContext) -> CheckResult:
     """2.1: a result of the finding stores an uncertainty, and its code calculates this kind."""
-    scope = Scope(context)
+    scope = scope_of(context)
     stored = [one for result in _labelled_first(scope) for one in uncertainties(result)]
     spots = [(given, spot) for source in _writers_first(scope, stored) for given, spot in uncertainty_spots(source)]
     exact = next((one for one in stored if any(one.kind in given for given, _ in spots)), None)
@@ -42,7 +42,7 @@ def uncertainty(context: CheckContext) -> CheckResult:
 
 def replication(context: CheckContext) -> CheckResult:
     """2.2: separate results for distinct seeds or complete runs."""
-    scope = Scope(context)
+    scope = scope_of(context)
     runs = RunResults(_task_variables(context))
     for result in scope.results:
         runs.add(result)
@@ -65,7 +65,7 @@ def replication(context: CheckContext) -> CheckResult:
 
 def sample_perturbation(context: CheckContext) -> CheckResult:
     """2.3: results for changed samples, and the code that changes the sample."""
-    scope = Scope(context)
+    scope = scope_of(context)
     stored = [one for result in _labelled_first(scope) for one in sample_changes(result)]
     sources = _writers_first(scope, stored)
     strong = [one for one in stored if one.kind == "strong"]
@@ -85,7 +85,7 @@ def sample_perturbation(context: CheckContext) -> CheckResult:
 
 def method_perturbation(context: CheckContext) -> CheckResult:
     """2.4: one quantity by several methods or settings, and the code that varies them."""
-    scope = Scope(context)
+    scope = scope_of(context)
     variables = _task_variables(context)
     stored = [one for result in _labelled_first(scope) for one in method_changes(result, variables)]
     best: tuple[Stored, list[Spot]] | None = None

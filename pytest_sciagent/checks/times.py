@@ -72,7 +72,7 @@ def moment(value: object) -> Moment | None:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A time of a role that matters, and where it is recorded: in a `line` of a log, or in a result beside `needles`."""
+    """A time of a role that matters, and where it stands: in a `line` of a log, or in a result beside `needles`."""
 
     role: TimeRole
     moment: Moment

@@ -116,3 +116,105 @@ def ledger_import(
     for answer in stale[:5]:
         click.echo(f"{answers}:{answer.line}: no such prompt (any more): {answer.key}", err=True)
     return 1 if stale or set(counts) - {"assessed"} else 0
+
+
+@ledger.command("show")
+@click.argument("folder", type=PATH)
+@click.option("--run", "run_filter", default="", help="Only runs whose system/task contains this.")
+@click.option("--criterion", default="", help="Only criteria whose id contains this.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, whole entries.")
+def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) -> None:
+    """Show the recorded answers in FOLDER, such as verdicts/: level, criterion, reason."""
+    from ..ledger.folders import records
+
+    for _, record in records(folder):
+        label = f"{record.system}/{record.task_id}" + ("" if record.repeat == 1 else f".r{record.repeat}")
+        for entry in record.entries:
+            if run_filter not in label or criterion not in entry.criterion_id:
+                continue
+            if as_json:
+                click.echo(json.dumps({"run": label, **entry.as_json()}, ensure_ascii=False, sort_keys=True))
+                continue
+            level = entry.status if entry.level is None else f"{entry.level:g}"
+            where = f"{label} {entry.finding or 'run'} {entry.criterion_id}"
+            click.echo(f"{level:>8}  {where}: {clean(entry.reason, 160)}")
+
+
+@ledger.command("stats")
+@click.argument("folder", type=PATH)
+def ledger_stats(folder: Path) -> None:
+    """Count what is recorded in FOLDER: by judge, by status, and what it cost."""
+    from collections import Counter
+
+    from ..ledger.folders import records
+
+    judges: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
+    cost, tokens, unknown = 0.0, 0, 0
+    for _, record in records(folder):
+        for entry in record.entries:
+            judges[entry.judge.label] += 1
+            statuses[entry.status] += 1
+            cost += entry.cost_usd or 0.0
+            unknown += entry.cost_usd is None
+            tokens += (entry.usage.input_tokens or 0) + (entry.usage.output_tokens or 0)
+    for name, counts in (("judge", judges), ("status", statuses)):
+        for value, count in sorted(counts.items()):
+            click.echo(f"{name:<8} {value:<40} {count:>8}")
+    click.echo(f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {unknown} answers")
+
+
+@ledger.command("merge")
+@click.argument("folders", nargs=-1, required=True, type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help="The ledger folder to write.")
+def ledger_merge(folders: tuple[Path, ...], output: Path) -> None:
+    """Merge ledger FOLDERS (such as those of CI shards) into one. Two answers under one key are refused."""
+    from ..ledger.folders import merge_folders
+
+    click.echo(f"{merge_folders(folders, output)} records written to {output}")
+
+
+@ledger.command("diff")
+@click.argument("left", type=PATH)
+@click.argument("right", type=PATH)
+def ledger_diff(left: Path, right: Path) -> int:
+    """List the questions that two ledger folders answer differently. Exit code 1: they differ."""
+    from ..ledger.folders import diff_folders
+
+    differences = diff_folders(left, right)
+    for d in differences:
+        click.echo(f"{d.left:>8} -> {d.right:<8} {d.run} {d.finding or 'run'} {d.criterion_id}")
+    click.echo(f"{len(differences)} differences")
+    return 1 if differences else 0
+
+
+@ledger.command("prune")
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@_common
+@click.option("--yes", is_flag=True, help="Really remove; without it the count is told only.")
+def ledger_prune(
+    runs: tuple[Path, ...],
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    rubrics: tuple[str, ...],
+    name: str,
+    layout: Layout,
+    yes: bool,
+) -> None:
+    """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed)."""
+    from ..judging.handoff import handoff_identity
+    from ..judging.judge import RecordedJudge
+    from ..ledger import write_record
+
+    judge = handoff_identity(name, layout)
+    chosen = rubrics_of(rubrics)
+    sources = sources_of(tasks, folder)
+    total = 0
+    for case in cases_of(runs, sources):
+        asked = {r.key(judge) for r in case.requests(chosen, RecordedJudge(judge))}
+        kept = [e for e in case.ledger.entries if e.key in asked or e.judge != judge]
+        gone = len(case.ledger.entries) - len(kept)
+        total += gone
+        if yes and gone:
+            write_record(sources.ledger_of(case.run.path), case.run.manifest, kept)
+    click.echo(f"{total} stale answers {'removed' if yes else 'found (remove them with --yes)'}")

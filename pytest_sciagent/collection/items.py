@@ -57,10 +57,11 @@ class RunItem(_Item):
     def location(self) -> tuple[str, int | None, str]:
         return self.reportinfo()
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        # `repr_failure` is for the call only; this is what pytest takes for errors in the set-up as well.
         if isinstance(excinfo.value, Zero | JudgingFailed):
             return one_line(str(excinfo.value))
-        return super().repr_failure(excinfo)
+        return super()._repr_failure_py(excinfo, style)
 
     def publish(self, wire: dict[str, Any], **shown: str) -> None:
         """Put an outcome into the properties: `shown` one by one for people, `wire` as a whole for the controller."""

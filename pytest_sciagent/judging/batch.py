@@ -9,9 +9,10 @@ A session may be killed at any point:
 * Before a batch is made, nothing is lost: at most a file of questions lies unused at the provider.
 * While it is made: a file of status `submitting` was written before. Its questions stay in flight until the provider
   was asked whether it has that batch. OpenAI is asked for the mark that the batch was given; Anthropic keeps no marks,
-  so every batch of that size and time is looked at, and custom ids tell whose the answers are. A batch that can't be
-  found in this way (a server that drops marks, or more than a hundred batches since) is asked again: the cost is this
-  one batch, paid for twice.
+  so every batch of that size and time is looked at, and custom ids tell whose the answers are. If it is not found, the
+  outcome is `running` for a quarter of an hour (another session may be at it), then `failed`. So only a batch that is
+  there and can't be found (a server that drops marks, or more than a hundred batches since) is asked for again: the
+  cost is this one batch, paid for twice.
 * Between the answers' arrival and `forget_batch`: they are collected again, free of charge.
 
 Two sessions that submit at the very same time may both ask the same; one after the other may not.

@@ -100,8 +100,13 @@ def write_record(folder: Path, manifest: RunManifest, entries: Iterable[LedgerEn
         entries=tuple(sorted(entries, key=_order)),
     )
     path = record_path(folder, manifest)
-    write_atomically(path, json.dumps(record.as_json(), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    write_file(path, record)
     return path
+
+
+def write_file(path: Path, record: LedgerFile) -> None:
+    """Write one record: pretty, sorted, atomically."""
+    write_atomically(path, json.dumps(record.as_json(), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -1,0 +1,75 @@
+"""Excerpts and evidence packages: within their room, in order, with every gap told; the same for the same run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sciagent.evidence.excerpt import Cues, excerpt
+from pytest_sciagent.evidence.package import build_package
+from pytest_sciagent.findings import parse_findings
+from pytest_sciagent.models import System
+from pytest_sciagent.runs import Run
+from pytest_sciagent.runs.freeze import FreezeOptions, freeze
+
+FINDING = "The slope is 0.4321 mm (`fit_slope`), see `output/results/table.csv`."
+
+
+def test_the_rows_that_hold_the_numbers_are_kept() -> None:
+    rows = [
+        "name,value",
+        *(f"row{i},{i * 17 % 1000}" for i in range(2000)),
+        "slope,0.43212",
+        *("z,1" for _ in range(500)),
+    ]
+    text = "\n".join(rows) + "\n"
+    shown, cut = excerpt("table.csv", text, 2000, Cues.of(FINDING))
+    assert "slope,0.43212" in shown
+    assert shown.startswith("name,value\n")
+    assert "characters are left out here" in shown
+    assert cut > 0
+
+
+def test_the_functions_that_make_the_numbers_are_kept_whole() -> None:
+    filler = "\n\n".join(f"def helper_{i}(x):\n    y = x + {i}\n    return y" for i in range(300))
+    text = f"import numpy\n\n{filler}\n\ndef fit_slope(frame):\n    slope = frame.corr()\n    return slope\n"
+    shown, _ = excerpt("code.py", text, 1500, Cues.of(FINDING))
+    assert "def fit_slope(frame):\n    slope = frame.corr()\n    return slope" in shown
+    assert shown.startswith("import numpy")
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=3000), st.integers(50, 1000), st.sampled_from(["a.csv", "a.py", "a.md"]))
+def test_an_excerpt_keeps_its_room_and_counts_what_it_leaves_out(text: str, room: int, path: str) -> None:
+    shown, cut = excerpt(path, text, room, Cues.of(FINDING))
+    marks = shown.count("characters are left out here")
+    assert len(shown) <= room + 60 * max(marks, 1) + len("[...  ...]\n")
+    assert cut == 0 or marks >= 1
+    if len(text) <= room:
+        assert (shown, cut) == (text, 0)
+
+
+def make_run(root: Path, files: int) -> Run:
+    output = root / "work" / "output"
+    (output / "results").mkdir(parents=True)
+    names = ", ".join(f"`output/results/r{i}.csv`" for i in range(files))
+    (output / "Result.md").write_text(f"# R\n\nMethods.\n\n## Finding 1: a\n\nThe slope is 0.4321. Files: {names}.\n")
+    for i in range(files):
+        (output / "results" / f"r{i}.csv").write_text("a,b\n" + "".join(f"{j},{j * i}\n" for j in range(800)))
+    freeze(root / "work", root / "run", FreezeOptions(task_id="t", system=System(name="s")), {})
+    return Run.load(root / "run")
+
+
+def test_a_package_keeps_its_budget_and_lists_what_is_missing(tmp_path: Path) -> None:
+    run = make_run(tmp_path, 40)
+    report = parse_findings(run)
+    package = build_package(run, report.findings[0], report.shared, budget=20_000)
+    assert sum(len(p.text) for p in package.pieces) <= 20_000 * 1.3
+    shown = {p.label for p in package.pieces}
+    for entry in run.with_role("result"):
+        cut_or_missing = any(line.startswith(f"{entry.path}: ") for line in package.left_out)
+        assert cut_or_missing or entry.path in shown
+    again = build_package(Run.load(run.path), report.findings[0], report.shared, budget=20_000)
+    assert again.digest == package.digest

@@ -11,8 +11,6 @@ from itertools import pairwise
 from typing import Literal
 
 Uncertainty = Literal["interval", "se", "sd", "variance"]
-SetRole = Literal["form", "check"]
-TimeRole = Literal["fixed", "opened", "final"]
 
 MAX_LABEL = 80
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -63,7 +61,9 @@ _UNITS = vocabulary(
     "pct percent mm cm m km g kg s ms min h y yr years ppm k ev hz pa v mv a j w mol au deg c f limit bound"
 )
 _RESAMPLED = vocabulary("boot bootstrap welch")
-_PERCENT_AFTER = re.compile(r"^(.*?)(?:p|q|pct|pctl|perc|percentile|quantile|hdi|eti)[ _.]?(\d{1,3}(?:[._]\d+)?)%?$")
+_PERCENT_AFTER = re.compile(
+    r"^(.*?)(?<![a-z])(?:p|q|pct|pctl|perc|percentile|quantile|hdi|eti)[ _.]?(\d{1,3}(?:[._]\d+)?)%?$"
+)
 _PERCENT_BEFORE = re.compile(r"^(.*?)[_ .\[(]?(\d{1,2}(?:[._]\d+)?)\s*(?:%|pct|percent|th)$")
 _PERCENT_BARE = re.compile(r"^(.*?)[_ .](\d{1,2}_5)$")
 _FRACTION = re.compile(r"^()\[?(0?\.\d+)\]?$")
@@ -144,6 +144,7 @@ def errors_of(names: Collection[str]) -> list[str]:
 # ---- seeds and runs
 
 _RUN_WORDS = vocabulary("id index no nr number idx key name label")
+_SEED_WORDS = vocabulary("seed seeds random rng global numpy np torch master base init model split state by per run")
 _DRAWS = vocabulary(
     "boot bootstrap draw draws perm permutation permuted resample resampled null surrogate surrogates shuffle shuffled"
     " iteration iterations simulation simulated"
@@ -152,14 +153,10 @@ _DRAWS = vocabulary(
 
 def is_run_id(name: str) -> bool:
     """Whether a column or key names the seed or the complete pipeline run that a result belongs to."""
-    rest = [word for word in words(name) if word not in _RUN_WORDS]
-    if "seed" in rest or "seeds" in rest:
-        return len(rest) <= 3
-    return (
-        bool(rest)
-        and set(rest) <= vocabulary("run full pipeline replicate rerun")
-        and ("run" in rest or "rerun" in rest)
-    )
+    rest = {word for word in words(name) if word not in _RUN_WORDS}
+    if not rest.isdisjoint(("seed", "seeds")):
+        return rest <= _SEED_WORDS
+    return not rest.isdisjoint(("run", "rerun")) and rest <= vocabulary("run rerun full pipeline replicate")
 
 
 def is_draw(name: str) -> bool:
@@ -183,20 +180,25 @@ _DROPPABLE_NOT = vocabulary(
 _SCORES = vocabulary("rmse mse mae score acc accuracy auc cv ic elpd r2 q2 skill loss error err deviance correct")
 _NEGATIONS = vocabulary("no not none never without_any planned todo future")
 _LEFT_OUT_COLUMNS = vocabulary("dropped excluded omitted removed heldout")
+_UNITS_LEFT_OUT = vocabulary("unit group id site subject block batch cycle year sample case label name index fold")
+_CLEANED = vocabulary(
+    "row rows samples cases missing na nan nans outliers column columns points duplicates records observations"
+    " participants subjects units n count percent fraction share"
+)
 
 
 def sample_change(label: str) -> Literal["strong", "weak"] | None:
     """Whether a short label names a changed sample. `weak` words (drop, without, only) need code that does it."""
     found = words(label)
     known = set(found)
-    if len(label) > MAX_LABEL or not known.isdisjoint(_NEGATIONS) or not known.isdisjoint(_DRAWS):
+    if len(label) > MAX_LABEL or is_count(label) or not known.isdisjoint(_NEGATIONS | _DRAWS):
         return None
     if ({"leave", "out"} <= known or {"left", "out"} <= known) or not _LEFT_OUT.isdisjoint(known):
         return "strong"
     if {"sample", "fraction"} <= known or {"jack", "knife"} <= known:
         return "strong"
     for at, word in enumerate(found):
-        if word in _DROPS and found[at + 1 : at + 2] and found[at + 1] not in _DROPPABLE_NOT:
+        if word in _DROPS and found[at + 1 : at + 2] and found[at + 1] not in _DROPPABLE_NOT | _CLEANED:
             return "weak"
     is_part = found[-1:] == ("only",) and len(found) > 1 and found[-2] not in _DROPPABLE_NOT
     return "weak" if is_part else None
@@ -211,10 +213,12 @@ def is_left_out_column(name: str) -> bool:
     """Whether a column names the unit that each row's result was calculated without."""
     found = words(name)
     known = set(found)
+    if is_score(name) or is_count(name):
+        return False
     if {"held", "out"} <= known or {"left", "out"} <= known or {"leave", "out"} <= known:
-        return not is_score(name)
+        return True
     if not _LEFT_OUT.isdisjoint(known) or not _LEFT_OUT_COLUMNS.isdisjoint(known):
-        return len(found) <= 3 and not is_score(name)
+        return known <= _LEFT_OUT | _LEFT_OUT_COLUMNS | _UNITS_LEFT_OUT
     return found in (("test", "block"), ("test", "unit"), ("test", "group"), ("drop",))
 
 
@@ -278,133 +282,3 @@ def without_method(label: str) -> tuple[str, ...]:
 def is_prose_column(name: str) -> bool:
     """Whether a column holds remarks: its cells are words about results, not labels of results."""
     return not _ASSERTS.isdisjoint(words(name))
-
-
-# ---- separate sets
-
-_FORM = vocabulary(
-    "train training trn tr dev develop development formation forming discovery exploration exploratory calibration"
-    " calib derivation insample"
-)
-_CHECK = vocabulary(
-    "test testing te tst val validation heldout holdout held hold ho kept kep aside confirmation confirmatory oos"
-    " outofsample unseen"
-)
-_SPLIT = vocabulary("split part set fold subset partition role phase half sample group stage span era kind")
-_MEMBER = vocabulary(
-    "sample subject patient participant person member unit record case row image observation obs animal specimen item"
-    " document cell plot object event"
-)
-_LOOSE_IDS = _MEMBER | vocabulary("id ids uid index year date time start min block replicate site month week day")
-_SET_WORDS = vocabulary(
-    "set sets years year range period ids id depth dates from to rows span limits units unit seasons season data out"
-)
-_NO_MEMBERS = vocabulary("run model rule seed method experiment config claim finding test trial hypothesis criterion")
-_OVERLAP = vocabulary("overlap overlaps overlapping intersection intersect shared common disjoint")
-
-
-def set_role(name: str) -> SetRole | None:
-    """Whether a name is that of a set which forms a claim, or of one that checks it."""
-    found = set(words(name))
-    form, check = not _FORM.isdisjoint(found), not _CHECK.isdisjoint(found)
-    return None if form == check else "form" if form else "check"
-
-
-def names_set(name: str) -> SetRole | None:
-    """The set whose members a key lists or limits: `train`, `heldout_years`, not `slope_train`."""
-    rest = [word for word in words(name) if set_role(word) is None and word not in _SET_WORDS]
-    return None if rest else set_role(name)
-
-
-def is_split_column(name: str) -> bool:
-    """Whether a column says which set each row belongs to."""
-    return not _SPLIT.isdisjoint(words(name))
-
-
-def member_id(name: str) -> Literal["strict", "loose"] | None:
-    """Whether a column or key names the members of a set.
-
-    `strict`: it can name nothing else. `loose`: it may also name a group, so that a value in both sets shows nothing.
-    """
-    found = words(name)
-    if not found or not _NO_MEMBERS.isdisjoint(found):
-        return None
-    rest = [word for word in found if set_role(word) is None]
-    if rest in (["id"], ["ids"], ["uid"], ["members"]) or (rest[-1:] in (["id"], ["ids"]) and rest[0] in _MEMBER):
-        return "strict"
-    return "loose" if not _LOOSE_IDS.isdisjoint(found) else None
-
-
-def is_overlap(name: str) -> bool:
-    """Whether a key stores how many members two sets share, or that they share none."""
-    return not _OVERLAP.isdisjoint(words(name))
-
-
-# ---- times and decisions
-
-_FINAL = vocabulary("final finalised finalized asserted report reported concluded")
-_FIXED = vocabulary(
-    "fixed fix frozen froze freeze locked lock registered preregistered sealed committed written declared"
-)
-_OPENED = vocabulary(
-    "opened open unlocked unlock accessed access applied apply executed execute evaluated judged unblinded revealed"
-    " scored validated generated"
-)
-_DECIDES = vocabulary("verdict verdicts decision decisions outcome outcomes conclusion")
-_PASSES = vocabulary("pass passed passes supported confirmed rejected refuted replicated")
-DECIDING = _DECIDES | _PASSES
-_DECISIONS = re.compile(
-    r"\b(?:support|confirm|reject|refut|fail|pass|narrow|unresolved|inconclusive|undecided|equivalent|not equivalent"
-    r"|replicat|shrunk|revers|withdr|weaken|hold|break|kept|not kept|accept|falsif|direction only|sign only|not shown"
-    r"|null|no gain|gain|partial|inform|estimable)",
-    re.IGNORECASE,
-)
-
-
-def time_role(name: str) -> TimeRole | None:
-    """What a recorded time is of: the rule or claim was fixed, the check was opened, the final claim was written."""
-    found = set(words(name))
-    if not _FINAL.isdisjoint(found):
-        return "final"
-    if not _OPENED.isdisjoint(found):
-        return "opened"
-    return "fixed" if not _FIXED.isdisjoint(found) else None
-
-
-def is_decision(name: str, value: object) -> bool:
-    """Whether a key or column with this value stores a decision that was reached, not the wording of a rule."""
-    found = set(words(name))
-    if isinstance(value, bool):
-        return not found.isdisjoint(_PASSES | _DECIDES)
-    if not isinstance(value, str) or not value.strip() or len(value) > 60 or re.search(r"[<>=]| if ", value):
-        return False
-    return not found.isdisjoint(_DECIDES) or _DECISIONS.match(value.strip()) is not None
-
-
-# ---- labels of findings and rules
-
-_FINDING_LABEL = re.compile(
-    r"(?:f|finding|claim|discovery)[ _.#:-]{0,2}0*(\d{1,3})(?![\d.])(?=$|[ _:;,.()/-])", re.IGNORECASE
-)
-_F1_SCORE = re.compile(r"f1[ _-]?(?:score|scores|macro|micro|measure|weighted)", re.IGNORECASE)
-_FINDING_COLUMN = re.compile(r"(?:finding|claim|discovery)s?(?:[ _]?(?:id|no|nr|number|label))?", re.IGNORECASE)
-_RULE_LABEL = re.compile(
-    r"(?:r|h|rule|hyp|hypothesis|test|prediction|pred)[ _-]?\d{1,2}[a-z]?(?=$|[ _:.-])", re.IGNORECASE
-)
-
-
-def finding_label(name: str) -> int | None:
-    """The number of the finding that a key or cell is labelled with: `F2`, `finding_2`, `F2_amplitude`."""
-    match = _FINDING_LABEL.match(name.strip())
-    return None if match is None or _F1_SCORE.match(name.strip()) else int(match[1])
-
-
-def is_finding_column(name: str) -> bool:
-    """Whether a column says which finding each row belongs to."""
-    return _FINDING_COLUMN.fullmatch(name.strip()) is not None
-
-
-def rule_label(name: str) -> str | None:
-    """The label of a decision rule at the start of a key or cell: `R1a`, `R2_level` gives R2."""
-    match = _RULE_LABEL.match(name.strip())
-    return None if match is None else match[0]

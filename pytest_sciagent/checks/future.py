@@ -12,10 +12,12 @@ from pydantic import JsonValue
 
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot, dotted, names_in, parameters
-from .columns import finding_label, vocabulary, words
+from .columns import vocabulary, words
+from .keys import finding_label
 from .scope import Scope, listed, scope_of
 
 _FUTURE = vocabulary("future next prospective prospectively forthcoming upcoming new falsify falsifier falsification")
+_FUTURE_DATA = re.compile(r"(?:future|prospective|new|next)_\w+|future|prospective")
 _INPUT_MODULES = frozenset(("argparse", "click", "typer", "fire"))
 _NUMBERED = re.compile(r"(?:^|[_ -])(?:f|finding|claim|test)?[_ -]?0*(\d{1,2})(?=$|[_ -])", re.IGNORECASE)
 _COMPARISON = re.compile(r"[^<>=!-](?:<=?|>=?)[^<>=]")
@@ -109,11 +111,7 @@ def _rules(scope: Scope, source: Source) -> Iterator[_Rule]:
     others: list[ast.FunctionDef] = []
     plain: list[ast.FunctionDef] = []
     for function in source.all(ast.FunctionDef):
-        is_future = (
-            in_name
-            or not _FUTURE.isdisjoint(words(function.name))
-            or not _FUTURE.isdisjoint(_parameter_words(function))
-        )
+        is_future = in_name or _speaks_of_future(function)
         if isinstance(source.parent(function), ast.Module) and is_future and parameters(function):
             number = _number(function.name)
             (plain if number is None else own if number == scope.finding.number else others).append(function)
@@ -133,8 +131,11 @@ def _rules(scope: Scope, source: Source) -> Iterator[_Rule]:
             yield _rule(source, function)
 
 
-def _parameter_words(function: ast.FunctionDef) -> set[str]:
-    return {word for name in parameters(function) for word in words(name)}
+def _speaks_of_future(function: ast.FunctionDef) -> bool:
+    """Whether the name of a function or of a parameter does: `future_verdict(x)`, `decide(new_data)`."""
+    if not _FUTURE.isdisjoint(words(function.name)):
+        return True
+    return any(_FUTURE_DATA.fullmatch(name) for name in parameters(function))
 
 
 def _takes_input(source: Source) -> bool:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from .code import Source, Spot, bound_names, dotted, names_in, numbers_in, parameters
-from .columns import SetRole, Uncertainty, set_role, vocabulary
+from .columns import Uncertainty, vocabulary
+from .keys import SetRole, set_role
 
 _QUANTILES = vocabulary("percentile nanpercentile quantile nanquantile scoreatpercentile mquantiles prctile")
 _INTERVALS = vocabulary(
@@ -268,13 +269,13 @@ def set_spots(source: Source) -> dict[SetRole, Spot]:
     found: dict[SetRole, Spot] = {}
     if not source.is_python:
         for match in re.finditer(r"(?<![\w.])([A-Za-z_][\w.]*+)\s*+(?:<-|=(?!=)|:=)", source.bare_code):
-            role = set_role(match[1])
+            role = set_role(match[1], in_code=True)
             if role is not None:
                 line = source.bare_line(match.start())
                 found.setdefault(role, source.spot_at(line, f"the set {match[1]}"))
         return found
     for name, node in _bindings(source):
-        role = set_role(name)
+        role = set_role(name, in_code=True)
         if role is not None:
             found.setdefault(role, source.spot(node, f"the set {name}"))
             if role == "form" and "check" not in found and (inverse := _inverse_of(source, name)) is not None:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from ..runs import MANIFEST
 from . import columns as c
+from . import keys as k
 from .base import CheckContext
 from .code import Source, Spot
 from .patterns import complement_spot, overlap_spot, set_spots
@@ -62,8 +63,8 @@ class Separation:
         return find_sets(self.records)
 
     @cached_property
-    def set_code(self) -> dict[c.SetRole, Spot]:
-        found: dict[c.SetRole, Spot] = {}
+    def set_code(self) -> dict[k.SetRole, Spot]:
+        found: dict[k.SetRole, Spot] = {}
         for source in self.sources:
             found = {**set_spots(source), **found}
         return found
@@ -267,13 +268,13 @@ class Separation:
 
 def _rule_labels(result: Result) -> set[str]:
     found = (
-        {label for _, node in json_objects(result.data, 2_000) for key in node if (label := c.rule_label(key))}
+        {label for _, node in json_objects(result.data, 2_000) for key in node if (label := k.rule_label(key))}
         if result.data
         else set()
     )
     for table in result.tables if result.data is None else ():
         for name in table.columns:
-            labels = [c.rule_label(cell) if isinstance(cell, str) else None for cell in table.column(name)[:2_000]]
+            labels = [k.rule_label(cell) if isinstance(cell, str) else None for cell in table.column(name)[:2_000]]
             if labels and None not in labels:
                 found |= {label for label in labels if label}
     return found
@@ -285,19 +286,19 @@ def _decisions(result: Result, separation: Separation, whole: bool) -> Iterator[
     for place, node in json_objects(result.data) if result.data is not None else ():
         for key, value in node.items():
             steps = (*place.split("/"), key)
-            label = next((x for x in map(c.rule_label, steps) if x), None)
+            label = next((x for x in map(k.rule_label, steps) if x), None)
             belongs = label in labels if labels else True
-            about_check = whole or any(c.set_role(step) == "check" for step in steps)
-            if belongs and about_check and c.is_decision(key, value) and moment(value) is None:
+            about_check = whole or any(k.set_role(step) == "check" for step in steps)
+            if belongs and about_check and k.is_decision(key, value) and moment(value) is None:
                 yield Stored(result, f"{place}/{key}", "decision", 1, (f'"{key}"',)), str(value)
     for table in result.tables if result.data is None else ():
         for row in table.rows[:5_000]:
             texts = [cell for cell in row if isinstance(cell, str)]
-            label = next((x for x in map(c.rule_label, texts) if x), None)
+            label = next((x for x in map(k.rule_label, texts) if x), None)
             belongs = label in labels if labels else True
-            if not belongs or not (whole or any(c.set_role(text) == "check" for text in texts)):
+            if not belongs or not (whole or any(k.set_role(text) == "check" for text in texts)):
                 continue
             for name, cell in zip(table.columns, row, strict=True):
-                if c.is_decision(name, cell) and set(c.words(name)) & c.DECIDING:
+                if k.is_decision(name, cell) and set(c.words(name)) & k.DECIDING:
                     needles = (str(row[0]), str(cell)) if isinstance(cell, str) else (name,)
                     yield Stored(result, f"column {name}", "decision", 1, needles), str(cell)

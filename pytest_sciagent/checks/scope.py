@@ -18,7 +18,7 @@ from ..runs import UnsafeFile
 from ..text import clean
 from .base import CheckContext
 from .code import MAX_QUOTE, Source, Spot, Text, Use
-from .columns import finding_label, is_finding_column
+from .keys import finding_label, is_finding_column
 from .notebooks import notebook_results, notebook_source
 
 MAX_LISTED = 12

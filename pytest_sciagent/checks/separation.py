@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from ..models import Citation
 from . import columns as c
+from . import keys as k
 from .base import Check, CheckContext, CheckResult, decided, not_assessed
 from .records import Separation
 from .scope import Result, is_number, json_objects, listed
@@ -135,7 +136,7 @@ def _has_result(result: Result) -> bool:
     if result.data is None:
         return any(is_number(cell) for table in result.tables for row in table.rows for cell in row)
     return any(
-        is_number(v) or (isinstance(v, list) and any(map(is_number, v))) or c.is_decision(key, v)
+        is_number(v) or (isinstance(v, list) and any(map(is_number, v))) or k.is_decision(key, v)
         for _, node in json_objects(result.data)
         for key, v in node.items()
         if moment(v) is None

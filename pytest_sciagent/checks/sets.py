@@ -11,6 +11,7 @@ from typing import Any
 
 from ..evidence.readers import Cell, Table
 from . import columns as c
+from . import keys as k
 from .scope import Result, Stored, is_number, json_objects
 
 _RANGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d+(?:\.\d+)?)\s*")
@@ -56,7 +57,7 @@ def find_sets(results: Sequence[Result]) -> Sets:
 
 
 def _role(cell: Cell) -> str | None:
-    return c.set_role(cell) if isinstance(cell, str) and len(c.words(cell)) <= _MAX_WORDS else None
+    return k.set_role(cell) if isinstance(cell, str) and len(c.words(cell)) <= _MAX_WORDS else None
 
 
 def _in_labels(result: Result, table: Table) -> Iterator[Stored | Overlap]:
@@ -67,13 +68,13 @@ def _in_labels(result: Result, table: Table) -> Iterator[Stored | Overlap]:
         if {"form", "check"} <= set(role_of.values()) and not c.is_prose_column(name):
             stored = Stored(result, f"column {name}", "labels", len(table.rows), (name,))
             yield stored
-            if c.is_split_column(name):
+            if k.is_split_column(name):
                 yield from _shared_rows(stored, table, [role_of[cell] for cell in values])
 
 
 def _shared_rows(stored: Stored, table: Table, roles: Sequence[str | None]) -> Iterator[Overlap]:
     for name in table.columns:
-        certain = c.member_id(name)
+        certain = k.member_id(name)
         values = table.column(name)
         form = [v for v, role in zip(values, roles, strict=True) if role == "form" and v is not None]
         check = [v for v, role in zip(values, roles, strict=True) if role == "check" and v is not None]
@@ -89,14 +90,14 @@ def _in_flags(result: Result, table: Table) -> Iterator[Stored | Overlap]:
     for name in table.columns:
         values = table.column(name)
         if (
-            c.set_role(name) is not None
+            k.set_role(name) is not None
             and values
             and all(isinstance(v, bool) for v in values)
             and len(set(values)) == 2
         ):
             stored = Stored(result, f"column {name}", "flags", len(values), (name,))
             yield stored
-            keys = [n for n in table.columns if c.member_id(n) is not None]
+            keys = [n for n in table.columns if k.member_id(n) is not None]
             if any(len(set(table.column(key))) == len(values) for key in keys):
                 held = sum(map(bool, values))
                 yield Overlap(0, "flags, one a member", stored, (len(values) - held, held))
@@ -104,7 +105,7 @@ def _in_flags(result: Result, table: Table) -> Iterator[Stored | Overlap]:
 
 def _in_names(result: Result, table: Table) -> Iterator[Stored]:
     """Columns of both sets side by side: `n_train`, `n_test`."""
-    roles = {c.set_role(name): name for name in table.columns if not c.is_prose_column(name)}
+    roles = {k.set_role(name): name for name in table.columns if not c.is_prose_column(name)}
     if "form" in roles and "check" in roles and table.rows and table.layout == "grid":
         where = f"columns {roles['form']} and {roles['check']}"
         yield Stored(result, where, "columns", len(table.rows), (roles["form"],))
@@ -113,7 +114,7 @@ def _in_names(result: Result, table: Table) -> Iterator[Stored]:
 def _in_units(result: Result, table: Table) -> Iterator[Stored]:
     for name in table.columns:
         units = {v for v in table.column(name) if v is not None and not isinstance(v, bool)}
-        if len(units) > 1 and c.is_left_out_column(name) and c.set_role(name) == "check":
+        if len(units) > 1 and c.is_left_out_column(name) and k.set_role(name) == "check":
             yield Stored(result, f"column {name}", "left-out units", len(units), (name,))
 
 
@@ -126,15 +127,15 @@ def _in_document(result: Result) -> Iterator[Stored | Overlap]:
     shared: list[tuple[str, float]] = []
     for place, node in json_objects(result.data):
         for key, value in node.items():
-            role = c.set_role(key)
-            if role is not None and c.time_role(key) is None:
+            role = k.set_role(key)
+            if role is not None and k.time_role(key) is None:
                 keys.setdefault(role, key)
-            if role is not None and c.names_set(key) is not None:
+            if role is not None and k.names_set(key) is not None:
                 limits, ids = _range(value), set(_ids(key, value))
                 ranges[role] += [limits] if limits is not None else []
                 members[role] |= ids
                 only_ranges = only_ranges and (limits is not None or not ids)
-            amount = _overlap_amount(key, value) if c.is_overlap(key) else None
+            amount = _overlap_amount(key, value) if k.is_overlap(key) else None
             if amount is not None:
                 shared.append((f"{place}/{key}", amount))
     if "form" not in keys or "check" not in keys:
@@ -172,7 +173,7 @@ def _ids(key: str, value: Any) -> Iterator[Any]:
         )
     elif isinstance(value, dict):
         for inner, items in value.items():
-            if isinstance(items, list) and c.member_id(inner) is not None:
+            if isinstance(items, list) and k.member_id(inner) is not None:
                 yield from _ids(key, items)
 
 
@@ -189,7 +190,7 @@ def _in_pairs(results: Sequence[Result]) -> Iterator[Stored | Overlap]:
     tables = [
         (role, result, table)
         for result in results
-        if (role := c.set_role(PurePosixPath(result.path).stem)) is not None
+        if (role := k.set_role(PurePosixPath(result.path).stem)) is not None
         for table in result.tables[:1]
         if table.rows
     ]
@@ -201,7 +202,7 @@ def _in_pairs(results: Sequence[Result]) -> Iterator[Stored | Overlap]:
         stored = Stored(check_result, f"{form_result.path} and {check_result.path}", "tables", len(check.rows))
         yield stored
         for key in form.columns:
-            certain = c.member_id(key)
+            certain = k.member_id(key)
             if certain is not None and _is_key(form, key) and _is_key(check, key):
                 shared = len(set(form.column(key)) & set(check.column(key)))
                 if certain == "strict" or not shared:
@@ -217,6 +218,6 @@ def _same_stem(one: str, other: str) -> bool:
     """Whether two file names differ in the name of the set only."""
 
     def rest(path: str) -> list[str]:
-        return [word for word in c.words(PurePosixPath(path).stem) if c.set_role(word) is None and word != "out"]
+        return [word for word in c.words(PurePosixPath(path).stem) if k.set_role(word) is None and word != "out"]
 
     return rest(one) == rest(other)

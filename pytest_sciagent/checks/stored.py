@@ -12,6 +12,7 @@ from typing import Any
 
 from ..evidence.readers import Cell, Table
 from . import columns as c
+from .keys import is_finding_column
 from .scope import Result, Stored, is_number, json_objects
 
 MAX_STORED = 40
@@ -264,7 +265,8 @@ def sample_changes(result: Result) -> list[Stored]:
             for key, value in node.items():
                 strength = c.sample_change(key)
                 is_score = c.is_score(key) or c.is_score(place.rpartition("/")[2])
-                if strength is not None and not is_score and _has_numbers(value):
+                is_cleaning = strength == "weak" and isinstance(value, int)
+                if strength is not None and not is_score and not is_cleaning and _has_numbers(value):
                     found.append(
                         Stored(result, f"{place}/{key}", strength, max(len(_numbers(value)), 1), (f'"{key}"',))
                     )
@@ -310,7 +312,7 @@ def _subsets(result: Result, table: Table) -> Iterator[Stored]:
         }
         largest = max((n for n in whole if is_number(n)), default=None)  # type: ignore[type-var]
         smaller = [cell for cell, n in parts.items() if largest is not None and is_number(n) and n < largest]  # type: ignore[operator]
-        if smaller and len(smaller) == len(parts) and not c.is_finding_column(name):
+        if smaller and len(smaller) == len(parts) and not is_finding_column(name):
             yield Stored(result, f"column {name}, {smaller[0]}", "subset", len(smaller), (str(smaller[0]),))
 
 
@@ -337,7 +339,7 @@ def _settings_in_column(result: Result, table: Table, name: str) -> Iterator[Sto
     values = table.column(name)
     others = [n for n in table.columns if n != name and not c.is_count(n) and not c.is_setting_column(n)]
     measured = [n for n in others if any(map(is_number, table.column(n)))]
-    if not measured or c.is_finding_column(name) or c.is_prose_column(name):
+    if not measured or is_finding_column(name) or c.is_prose_column(name):
         return
     by_words = {v: w for v in set(values) if isinstance(v, str) and (w := c.method_words(v))}
     if c.is_setting_column(name):

@@ -16,7 +16,8 @@ from ..evidence.artifacts import Artifacts
 from ..models import Citation
 from ..runs import MANIFEST
 from .code import MAX_QUOTE
-from .columns import TimeRole, time_role, vocabulary, words
+from .columns import vocabulary, words
+from .keys import TimeRole, time_role
 from .scope import Result, is_number, json_objects
 
 MAX_LOG_LINES = 20_000

@@ -14,14 +14,16 @@ from .state import STATE, SessionState
 from .status import PROPERTY
 
 if TYPE_CHECKING:
+    from pluggy import HookRelay
+
     from ..evaluation import Case
     from ..judging.judge import Judge
     from ..models import Criterion, Verdict
     from .nodes import FindingNode, RunFile
 
-    _Item = pytest.Item
+    _Node, _Item = pytest.Item, pytest.Item
 else:
-    _Item = object
+    _Node = _Item = object
 
 _SHOWN = frozenset({"level", "status", "dimension", "weight"})
 
@@ -34,7 +36,16 @@ class JudgingFailed(Exception):
     """No level because judging failed: an error, never a score."""
 
 
-class RunItem(_Item):
+class RunNode(_Node):
+    """What lies in a run: pytest loads no conftest file there, so the hooks are those of the folder above the run."""
+
+    @property
+    def ihook(self) -> HookRelay:
+        assert self.parent is not None
+        return self.parent.ihook
+
+
+class RunItem(RunNode, _Item):
     """What every item of a run has: its place for people, its properties, and failures of one line."""
 
     @property

@@ -4,18 +4,21 @@ that an agent wrote is imported as a conftest."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from ..layout import MANIFEST
 from .index import RUN_NODE, STATE_ITEMS, RunIndex
-from .items import CriterionItem, JudgedFunction, OwnCriterion, RunStateItem
+from .items import CriterionItem, JudgedFunction, OwnCriterion, RunNode, RunStateItem
 from .marks import run_marks
 from .own import Scope
 from .state import STATE, SessionState
 
 if TYPE_CHECKING:
+    from pluggy import HookRelay
+
     from ..evaluation import Case
 
 
@@ -23,7 +26,7 @@ def _state(node: pytest.Collector) -> SessionState:
     return node.config.stash[STATE]
 
 
-class RunDir(pytest.Collector):
+class RunDir(RunNode, pytest.Collector):
     """The folder of a frozen run: stands between pytest's directories and the run file. Empty where nobody asked."""
 
     def collect(self) -> Iterator[pytest.Collector]:
@@ -34,12 +37,17 @@ class RunDir(pytest.Collector):
             yield RunFile.from_parent(self, path=self.path / MANIFEST, name=MANIFEST, nodeid=index.nodeid)
 
 
-class RunFile(pytest.Module):
+class RunFile(RunNode, pytest.Module):
     """`run.json`: one task-system pair, kept together on one worker. A module to pytest, so that a fixture of module
     scope is made once for each run; but nothing is ever imported."""
 
     obj = None
     asked_about_run = False
+
+    @cached_property
+    def hooks(self) -> HookRelay:
+        """The hooks for this run's items, once all conftest files are loaded."""
+        return self.ihook
 
     @property
     def index(self) -> RunIndex:
@@ -60,7 +68,7 @@ class RunFile(pytest.Module):
                 yield FindingNode.from_parent(self, name=name)
 
 
-class FindingNode(pytest.Collector):
+class FindingNode(RunNode, pytest.Collector):
     """One finding of a run, or the run as a whole."""
 
     @property

@@ -6,10 +6,12 @@ how items run, pytest's full protocol is used instead.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import pytest
 from _pytest.runner import check_interactive_exception
 
-from .items import CriterionItem, RunStateItem
+from .items import CriterionItem, RunItem, RunStateItem
 
 _PHASES = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
 # Plugins whose hooks around the phases of an item do nothing for an item that is no Python function.
@@ -35,16 +37,16 @@ def _module(plugin: object) -> str:
     return f"{getattr(plugin, '__module__', None) or getattr(plugin, '__name__', '')}."
 
 
-def runs_short(item: pytest.Item) -> bool:
+def runs_short(item: pytest.Item) -> TypeGuard[CriterionItem | RunStateItem]:
     """Whether `item` runs no user code and nobody has marked it to be skipped or expected to fail."""
     return isinstance(item, CriterionItem | RunStateItem) and not any(
         mark.name in _ACTING_MARKS for mark in item.iter_markers()
     )
 
 
-def run_short(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+def run_short(item: RunItem, nextitem: pytest.Item | None) -> None:
     """Run `item`: set-up and call in one, then the tear-down report."""
-    hook = item.ihook
+    hook = item.run_file.hooks
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     call = pytest.CallInfo.from_call(item.setup, "setup", reraise=_STOP)
     if call.excinfo is None:
@@ -64,8 +66,9 @@ def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
         stack.teardown_exact(nextitem)
 
 
-def _report(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    report = item.ihook.pytest_runtest_makereport(item=item, call=call)
-    item.ihook.pytest_runtest_logreport(report=report)
+def _report(item: RunItem, call: pytest.CallInfo[None]) -> None:
+    hook = item.run_file.hooks
+    report = hook.pytest_runtest_makereport(item=item, call=call)
+    hook.pytest_runtest_logreport(report=report)
     if check_interactive_exception(call, report):
-        item.ihook.pytest_exception_interact(node=item, call=call, report=report)
+        hook.pytest_exception_interact(node=item, call=call, report=report)

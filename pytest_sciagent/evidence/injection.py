@@ -41,7 +41,7 @@ class Flag:
     excerpt: str
 
 
-# ---- what is looked at: `text` itself for what is hidden, and for words a copy in which disguises are undone
+# ---- what is looked at: the text itself for what is hidden; for words, a copy in which disguises are undone
 
 _TAG = re.compile("[\U000e0020-\U000e007e]|\\\\U000e00[2-7][0-9a-f]")
 _INVISIBLE = re.compile(
@@ -64,188 +64,133 @@ def _plain(text: str) -> str:
 
 
 def _code(tag: str) -> int:
-    return ord(tag) if len(tag) == 1 else int(tag[2:], 16)
+    return ord(tag) if len(tag) == 1 else int(tag[2:], base=16)
 
 
-# ---- the patterns. Every repetition is bounded, so that the time is linear in the length of the text.
+# ---- the patterns, for small letters. Every repetition is bounded, so that the time is linear in the text's length.
 
-_G = r"\W{1,12}"  # what stands between two words, comment signs and a line's end included
+_G = r"\W{1,12}"
+"""What stands between two words: spaces, comment signs, the end of a line."""
 
 
-def _words(most: int) -> str:
+def _first(words: str) -> str:
+    """One of `words`, at the start of a word. That is looked up behind the word: a pattern that begins with plain
+    letters is searched for many times faster than one that begins with a condition."""
+    return "(?:" + "|".join(rf"{word}(?<=\b{word})" for word in words.split()) + ")"
+
+
+def _up_to(most: int) -> str:
+    """Any words, at most so many."""
     return rf"(?:\w{{1,24}}{_G}){{0,{most}}}?"
 
 
 _SET_ASIDE = (
-    rf"\b(?:ignore|disregard|forget|override|overrule|bypass|discard|(?:do{_G}not|don'?t){_G}(?:follow|obey)"
-    rf"|stop{_G}following|set{_G}aside|pay{_G}no{_G}attention{_G}to){_G}"
+    f"(?:{_first('ignore disregard forget override overrule bypass discard')}"
+    rf"|(?:do{_G}not|don'?t){_G}(?:follow|obey)|stop{_G}following|set{_G}aside|pay{_G}no{_G}attention{_G}to){_G}"
 )
-_OFFICE = r"(?:judge|grader|evaluator|examiner|assessor|adjudicator)"
+_OFFICE = "(?:judge|grader|evaluator|examiner|assessor|adjudicator)"
 _MACHINE = rf"(?:ai|llm|language{_G}model|assistant|chatbot|gpt|claude)"
 _READER = rf"(?:{_OFFICE}|{_MACHINE}|reviewer|referee)s?"
-_FULL = (
+_ALL_OF_IT = (
     rf"(?:full{_G}(?:marks?|credit|scores?|points)|perfect{_G}score|top{_G}(?:marks?|scores?|grades?)"
     rf"|maximum{_G}(?:marks?|credit|grade|points)|(?:highest|best){_G}(?:marks?|grade|rating|level)"
     rf"|(?:level|score|grade|rating|mark){_G}(?:of{_G})?(?:1(?:\.0)?|one|10|100)(?![\w.,/]?\d|\w)"
     r"|(?<!\d)(?:10/10|100/100|5/5)(?!\d))"
 )
-_IS_SAID = r"""\\?["']?\s{0,4}[:=]\s{0,4}(?:true|false)\b"""
-_LEVEL_KEY = r"""\\?["'](?:level|score|grade|verdict|rating)\\?["']\s{0,4}:\s{0,4}\\?["']?(?:1|0\.5|full|pass|100?)\b"""
-_ANSWER_KEY = r"""\\?["'](?:rationale|anchors|citations|reasoning|justification|criterion id)\\?["']\s{0,4}:"""
+_Q = r"""\\?["']"""
+_HELD = rf"(?:{_Q})?\s{{0,4}}[:=]\s{{0,4}}(?:true|false)\b"
+_LEVEL_KEY = rf"{_Q}(?:level|score|grade|verdict|rating){_Q}\s{{0,4}}:\s{{0,4}}(?:{_Q})?(?:1|0\.5|full|pass|100?)\b"
+_ANSWER_KEY = rf"{_Q}(?:rationale|anchors|citations|reasoning|justification|criterion id){_Q}\s{{0,4}}:"
 
-_WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.MULTILINE))
-    for kind, pattern in (
-        (
-            "override",
-            _SET_ASIDE + _words(5) + r"(?:instructions?|prompts?|rubrics?|guidelines|directives|system messages?)\b",
-        ),
-        (
-            "override",
-            _SET_ASIDE
-            + _words(3)
-            + rf"(?:previous|prior|above|earlier|preceding|foregoing|your|system){_G}"
-            + _words(3)
-            + r"(?:rules?|criteria|criterion|text|conditions?|messages?|orders?|context|contents?|evidence|material"
-            r"|training|constraints?)\b",
-        ),
-        (
-            "override",
-            _SET_ASIDE + rf"(?:everything|all|anything|what){_G}" + _words(3) + r"(?:above|before|previous|so far)\b",
-        ),
-        (
-            "override",
-            r"\b(?:new|updated|revised|real|actual|hidden|secret|urgent|final)\W{1,4}(?:system\W{1,4})?"
-            r"(?:instructions?|prompt|directives?)(?:\W{0,4}[:=]|\W{1,4}(?:follow|for|to)\b)",
-        ),
-        ("override", r"\bsystem\W{1,4}(?:prompt|message|override|instructions?|notice)\W{0,4}[:=\]]"),
-        (
-            "override",
-            rf"\b(?:rules?|instructions?|criteria|rubric){_G}"
-            + _words(2)
-            + rf"(?:no{_G}longer{_G}appl(?:y|ies)|(?:is|are){_G}(?:hereby{_G}|now{_G})?"
-            r"(?:void|suspended|revoked|superseded|lifted|cancelled|canceled))\b",
-        ),
-        ("override", rf"\b(?:developer|jailbreak|dan|god|{_OFFICE}){_G}mode{_G}(?:is{_G})?(?:enabled|activated|on)\b"),
-        (
-            "override",
-            r"\b(?:ignorier\w{0,3}|missachte\w{0,2}|vergiss)\W{1,6}"
-            + _words(5)
-            + r"(?:anweisung|regel|vorgabe|vorschrift)",
-        ),
-        ("override", r"\b(?:ignore[zr]|oublie[zr]?)\W{1,6}" + _words(5) + r"(?:instruction|consigne|règle)"),
-        (
-            "override",
-            r"\b(?:ignor[ae]|olvid[ae]|esqueç?ca?)\W{1,6}"
-            + _words(5)
-            + r"(?:instruc|instruç|istruzion|reglas|regras|regole)",
-        ),
-        ("override", r"\b(?:игнориру\w{1,6}|забуд\w{1,4})\W{1,6}" + _words(5) + r"(?:инструкц|правил|указани)"),
-        ("override", r"(?:忽略|无视|無視|忽視)[^。\n]{0,24}(?:指令|指示|说明|說明|规则|規則|提示|标准|標準)"),
-        ("override", r"(?:指示|命令|ルール|規則|プロンプト)[^。\n]{0,12}(?:無視|忘れ)"),
-        ("override", r"(?:지시|명령|규칙|지침)[^.\n]{0,12}무시"),
-        ("override", r"تجاهل[^.\n]{0,40}(?:التعليمات|تعليمات|القواعد)"),
-        ("address", rf"\b(?:as|being){_G}(?:the|a|an|your){_G}" + _words(2) + rf"{_OFFICE}\b"),
-        (
-            "address",
-            r"\b(?:dear|attention|attn|hey|hello|hi|(?:note|message|memo|reminder|instructions?|directions?)\W{1,4}(?:to|for))\W{1,6}"
-            + _words(3)
-            + rf"{_READER}\b",
-        ),
-        (
-            "address",
-            rf"\bto{_G}(?:the|any|all|every|whichever){_G}"
-            + _words(3)
-            + rf"{_READER}(?:\W{{0,3}}[:,]|{_G}(?:reading|evaluating|grading|judging|scoring|reviewing|processing)\b)",
-        ),
-        (
-            "address",
-            rf"\byou(?:{_G}are|'re){_G}"
-            + _words(4)
-            + rf"(?:{_OFFICE}|{_MACHINE}|judging{_G}this|grading|evaluating{_G}this|scoring{_G}this|reading{_G}this)\b",
-        ),
-        (
-            "address",
-            rf"\b(?:{_OFFICE}|llm|language{_G}model|ai{_G}(?:model|assistant|system|judge|grader|evaluator|reviewer)s?)s?{_G}"
-            rf"(?:must|should|shall|please|needs?{_G}to|ha(?:s|ve){_G}to|(?:is|are){_G}(?:required|instructed|asked|told|ordered))\b",
-        ),
-        (
-            "address",
-            rf"\byou{_G}(?:must|should|shall|will|have{_G}to|need{_G}to|are{_G}(?:required|instructed|ordered){_G}to){_G}"
-            + _words(2)
-            + r"(?:give|award|grant|assign|score|rate|grade|approve|conclude|judge|disregard)\b",
-        ),
-        (
-            "award",
-            r"\b(?:give|award|awarded|grant|granted|deserves?|merits?|earns?|assign|rate|score|grade|judge|answer|conclude"
-            rf"|mark|return|output|reply){_G}" + _words(6) + _FULL,
-        ),
-        (
-            "award",
-            rf"\b(?:rate|grade|judge|award|give|grant){_G}(?:this|my|our|the|every|each|all){_G}"
-            + _words(3)
-            + rf"(?:findings?|submissions?|report|criteri(?:on|a)){_G}"
-            + _words(6)
-            + r"(?:highest|maximum|perfect|pass|passed|passes|positively|favou?rably|generously|leniently|full|1|10|100)(?![\w.]\d|\w)",
-        ),
-        ("award", r"\bbe\W{1,4}(?:very\W{1,4}|as\W{1,4})?(?:lenient|generous)\b"),
-        (
-            "award",
-            rf"\blevel\W{{1,4}}(?:1|one|0\.5){_G}(?:condition{_G})?(?:clearly{_G}|fully{_G}|now{_G})?"
-            rf"(?:holds|applies|is{_G}(?:met|satisfied|fulfilled|reached|true|granted|earned|justified|correct|given))\b",
-        ),
-        ("award", rf"\bconditions?{_G}(?:of|for){_G}(?:the{_G})?level{_G}(?:1|one|0\.5)\b"),
-        (
-            "verdict",
-            rf"\b(?P<first>zero|full|half){_IS_SAID}[^{{}}]{{0,80}}?\b(?!(?P=first))(?:zero|full|half){_IS_SAID}",
-        ),
-        ("verdict", rf"{_LEVEL_KEY}[^{{}}]{{0,300}}?{_ANSWER_KEY}"),
-        ("verdict", rf"{_ANSWER_KEY}[^{{}}]{{0,600}}?{_LEVEL_KEY}"),
-        (
-            "verdict",
-            r"""\b(?:set|answer|return|output|respond|reply|print|write)\W{1,6}"""
-            + _words(3)
-            + r"""["']?(?:full|zero|half)["']?\W{0,3}(?:to|=|:|is)\W{1,3}(?:true|false)\b""",
-        ),
-        (
-            "role",
-            r"<\|(?:im (?:start|end)|system|user|assistant|endoftext|eot id|(?:start|end) header id|end of turn|channel|message)"
-            r"[^|>\n]{0,24}\|>",
-        ),
-        ("role", r"\[/?inst\]|<</?sys>>|<(?:start|end) of turn>"),
-        (
-            "role",
-            r"</?(?:system|assistant|human|instructions?|system[ -](?:prompt|message|reminder)|admin|function calls|tool result)"
-            r"(?:\s[^<>\n]{0,80})?>",
-        ),
-        ("role", r"""\\?["']role\\?["']\s{0,4}:\s{0,4}\\?["'](?:system|assistant|developer)\b"""),
-        ("role", r"^\W{0,8}(?:human|assistant)\s?:\s"),
-        ("fence", r"<<<\s{0,4}(?:/|end\b)?\s{0,4}data\b|\bdata {1,4}\S{1,64}?>>>"),
-        (
-            "fence",
-            r"[-=#*<>/]{3,12}\s{0,4}(?:end|close)\s{1,4}(?:of\s{1,4})?(?:the\s{1,4})?"
-            r"(?:evidence|material|untrusted|fenced|user (?:input|data)|run data|context|documents?)\b",
-        ),
-        (
-            "fence",
-            rf"\b(?:evidence|material|fence|data{_G}(?:block|fence)){_G}(?:ends?|closes?|is{_G}(?:over|closed)){_G}here\b",
-        ),
-    )
+_OVERRIDE = (
+    rf"{_SET_ASIDE}{_up_to(5)}(?:instructions?|prompts?|rubrics?|guidelines|directives|system messages?)\b",
+    rf"{_SET_ASIDE}{_up_to(3)}(?:previous|prior|above|earlier|preceding|foregoing|your|system){_G}{_up_to(3)}"
+    r"(?:rules?|criteria|criterion|text|conditions?|messages?|orders?|context|contents?|evidence|material|constraints?)\b",
+    rf"{_SET_ASIDE}(?:everything|all|anything|what){_G}{_up_to(3)}(?:above|before|previous|so far)\b",
+    rf"{_first('new updated revised real actual hidden secret urgent final')}{_G}(?:system{_G})?"
+    rf"(?:instructions?|prompt|directives?)(?:\W{{0,4}}[:=]|{_G}(?:follow|for|to)\b)",
+    rf"{_first('system')}{_G}(?:prompt|message|override|instructions?|notice)\W{{0,4}}[:=\]]",
+    rf"(?:rules?|instructions?|criteria|rubric){_G}{_up_to(2)}(?:no{_G}longer{_G}appl(?:y|ies)"
+    rf"|(?:is|are){_G}(?:hereby{_G}|now{_G})?(?:void|suspended|revoked|superseded|lifted|cancell?ed))\b",
+    rf"(?:developer|jailbreak|{_OFFICE}){_G}mode{_G}(?:is{_G})?(?:enabled|activated|on)\b",
+    rf"(?:ignorier\w{{0,3}}|missachte\w{{0,2}}|vergiss){_G}{_up_to(5)}(?:anweisung|regel|vorgabe|vorschrift)",
+    rf"(?:ignore[zr]|oublie[zr]?){_G}{_up_to(5)}(?:instruction|consigne|règle)",
+    rf"(?:ignor[ae]|olvid[ae]|esque[çc]a){_G}{_up_to(5)}(?:instruc|instruç|istruzion|reglas|regras|regole)",
+    rf"(?:игнориру|забуд)\w{{1,6}}{_G}{_up_to(5)}(?:инструкц|правил|указани)",
+    r"(?:忽略|无视|無視|忽視)[^。\n]{0,24}(?:指令|指示|说明|說明|规则|規則|提示|标准|標準)",
+    r"(?:指示|命令|ルール|規則|プロンプト)[^。\n]{0,12}(?:無視|忘れ)",
+    r"(?:지시|명령|규칙|지침)[^.\n]{0,12}무시",
+    r"تجاهل[^.\n]{0,40}(?:التعليمات|تعليمات|القواعد)",
 )
-
-_HIDDEN: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?:{_TAG.pattern}){{1,2000}}",
-        "[\u202a-\u202e\u2066-\u2069]|" + r"\\u(?:202[a-e]|206[6-9])",
-        "(?<=[A-Za-z])(?:[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]|"
-        + r"\\u(?:200[b-f]|206[0-4]|feff)){1,40}(?=[A-Za-z])",
-        r"<!--(?:\s{0,20}[^\s<>]{1,40}){4,12}",
-        r"""<[a-z][^<>\n]{0,200}\b(?:display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}hidden|opacity\s{0,4}:\s{0,4}0\b"""
-        r"""|font-size\s{0,4}:\s{0,4}[01](?![.\d])|color\s{0,4}:\s{0,4}(?:white|#fff(?:fff)?|transparent)\b)""",
-        r"<[a-z]{1,12}\b[^<>\n]{0,200}\shidden(?=[\s>=/])",
-    )
+_ADDRESS = (
+    rf"{_first('as being')}{_G}(?:the|a|an|your){_G}{_up_to(2)}{_OFFICE}\b",
+    rf"(?:{_first('dear attention attn hey hello hi')}"
+    rf"|{_first('note message memo reminder instruction instructions directions')}{_G}(?:to|for)){_G}"
+    rf"{_up_to(3)}{_READER}\b",
+    rf"{_first('to')}{_G}(?:the|any|all|every|whichever){_G}{_up_to(3)}{_READER}"
+    rf"(?:\W{{0,3}}[:,]|{_G}(?:reading|evaluating|grading|judging|scoring|reviewing|processing)\b)",
+    rf"{_first('you')}(?:{_G}are|'re){_G}{_up_to(4)}"
+    rf"(?:(?:{_OFFICE}|{_MACHINE}|grading)\b|(?:judging|evaluating|scoring|reading){_G}this\b)",
+    rf"(?:{_OFFICE}s?|llms?|language{_G}models?|{_first('ai')}{_G}(?:models?|assistants?|systems?|{_READER})){_G}"
+    rf"(?:must|should|shall|please|needs?{_G}to|ha(?:s|ve){_G}to|(?:is|are){_G}(?:required|instructed|told|ordered))\b",
+    rf"{_first('you')}{_G}(?:must|should|shall|will|have{_G}to|need{_G}to|are{_G}(?:required|instructed|ordered){_G}to)"
+    rf"{_G}{_up_to(2)}(?:give|award|grant|assign|score|rate|grade|approve|conclude|judge|disregard)\b",
 )
+_AWARD = (
+    f"{_first('give award awarded grant granted deserve deserves merit merits earn earns assign rate score grade judge')}"
+    rf"{_G}{_up_to(6)}{_ALL_OF_IT}",
+    rf"{_first('answer conclude mark return output reply')}{_G}{_up_to(6)}{_ALL_OF_IT}",
+    rf"{_first('rate grade judge award give grant')}{_G}(?:this|my|our|the|every|each|all){_G}{_up_to(3)}"
+    rf"(?:findings?|submissions?|report|criteri(?:on|a)){_G}{_up_to(6)}(?:highest|maximum|perfect|pass|passed|passes"
+    r"|positively|favou?rably|generously|leniently|full|1|10|100)(?![\w.]\d|\w)",
+    rf"{_first('be')}{_G}(?:very{_G}|as{_G})?(?:lenient|generous)\b",
+    rf"{_first('level')}{_G}(?:1|one|0\.5){_G}(?:condition{_G})?(?:(?:clearly|fully|now){_G})?"
+    rf"(?:holds|applies|is{_G}(?:met|satisfied|fulfilled|reached|true|granted|earned|justified|correct|given))\b",
+    rf"conditions?{_G}(?:of|for){_G}(?:the{_G})?level{_G}(?:1|one|0\.5)\b",
+)
+_VERDICT = (
+    rf"{_first('zero full half')}(?<=(?P<same>.)){_HELD}[^{{}}]{{0,80}}?\b(?!.{{3}}(?P=same))(?:zero|full|half){_HELD}",
+    rf"{_LEVEL_KEY}[^{{}}]{{0,300}}?{_ANSWER_KEY}",
+    rf"{_ANSWER_KEY}[^{{}}]{{0,600}}?{_LEVEL_KEY}",
+    rf"{_first('set answer return output respond reply print write')}{_G}{_up_to(3)}(?:zero|full|half)\W{{1,3}}"
+    r"(?:(?:to|is)\W{1,3})?(?:true|false)\b",
+)
+_ROLE = (
+    r"<\|(?:im (?:start|end)|system|user|assistant|endoftext|eot id|(?:start|end) header id|end of turn|channel"
+    r"|message)[^|>\n]{0,24}\|>",
+    r"\[/?inst\]|<</?sys>>|<(?:start|end) of turn>",
+    r"(?:<|(?<![\w/])</)(?:system|assistant|human|instructions?|system[ -](?:prompt|message|reminder)|admin"
+    r"|function calls|tool result)(?:\s[^<>\n]{0,80})?>(?![/.])",
+    rf"{_Q}role{_Q}\s{{0,4}}:\s{{0,4}}{_Q}(?:system|assistant|developer)\b",
+    r"^\W{0,8}(?:human|assistant)\s?:\s",
+)
+_FENCE = (
+    r"<<<\s{0,4}(?:/|end\b)?\s{0,4}data\b|data(?<=\bdata) {1,4}\S{1,64}?>>>",
+    r"[-=#*<>/]{3,12}\s{0,4}(?:end|close)\s{1,4}(?:of\s{1,4})?(?:the\s{1,4})?"
+    r"(?:evidence|material|untrusted|fenced|user (?:input|data)|run data|context|documents?)\b",
+    rf"(?:evidence|material|fence|data{_G}(?:block|fence)){_G}(?:ends?|closes?|is{_G}(?:over|closed)){_G}here\b",
+)
+_HIDDEN = (
+    f"(?:{_TAG.pattern}){{1,2000}}",
+    "[\u202a-\u202e\u2066-\u2069]" + r"|\\u(?:202[a-e]|206[6-9])",
+    "(?:[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]"
+    + r"(?<=[A-Za-z].)|\\u(?:200[b-f]|206[0-4]|feff)(?<=[A-Za-z].{6}))(?=[A-Za-z])",
+    r"<!--(?:\s{0,20}[^\s<>]{1,40}){4,12}",
+    r"<[A-Za-z][^<>\n]{0,200}\b(?:(?i:display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}hidden"
+    r"|opacity\s{0,4}:\s{0,4}0\b|font-size\s{0,4}:\s{0,4}[01](?![.\d])"
+    r"|color\s{0,4}:\s{0,4}(?:white|#fff(?:fff)?|transparent)\b))",
+    r"<[A-Za-z]{1,12}\b[^<>\n]{0,200}\s(?i:hidden)(?=[\s>=/])",
+)
+_BY_KIND: dict[Kind, tuple[str, ...]] = {
+    "override": _OVERRIDE,
+    "address": _ADDRESS,
+    "award": _AWARD,
+    "verdict": _VERDICT,
+    "role": _ROLE,
+    "fence": _FENCE,
+}
+_OF_WORDS = [(kind, re.compile(form, re.MULTILINE)) for kind, forms in _BY_KIND.items() for form in forms]
+_OF_CHARACTERS = [re.compile(form) for form in _HIDDEN]
 
 
 def find_instructions(label: str, text: str) -> tuple[Flag, ...]:
@@ -265,12 +210,12 @@ def find_instructions(label: str, text: str) -> tuple[Flag, ...]:
 
 
 def _searches(text: str) -> Iterator[tuple[Kind, re.Pattern[str], str]]:
-    for pattern in _HIDDEN:
+    for pattern in _OF_CHARACTERS:
         yield "hidden", pattern, text
     plain = _plain(text)
     views = [plain, plain.translate(_LOOKALIKES)] if _FOREIGN.search(plain) else [plain]
     for view in views:
-        for kind, pattern in _WORDS:
+        for kind, pattern in _OF_WORDS:
             yield kind, pattern, view
 
 

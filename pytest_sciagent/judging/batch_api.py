@@ -313,7 +313,7 @@ def _nothing_made(error: Exception) -> bool:
     status = getattr(error, "status_code", None)
     if status is None:
         return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-    return True
+    return status not in _UNCLEAR_STATUS
 
 
 def _is_between(first: datetime, time: Any, last: datetime) -> bool:

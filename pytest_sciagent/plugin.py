@@ -70,6 +70,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.stash[STATE].named.is_aside(collection_path) else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport | None:
+    if not collector.config.stash[STATE].indexes:
+        return None
+    from .collection.protocol import collect_run_file
+
+    return collect_run_file(collector)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     from .collection.session import ask_before_items

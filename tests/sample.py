@@ -83,7 +83,9 @@ def answer(level: Level, quote: str = QUOTE) -> dict[str, Any]:
     earned = 1 if level == "unverified" else level
     return {
         "rationale": f"The report speaks for level {earned}.",
-        "citations": [{"file": "output/Result.md", "quote": quote if level != "unverified" else "no such words at all"}],
+        "citations": [
+            {"file": "output/Result.md", "quote": quote if level != "unverified" else "no such words at all"}
+        ],
         "zero": earned == 0 or level == "invalid",
         "full": earned == 1 or level == "invalid",
         "half": earned == 0.5,
@@ -179,9 +181,7 @@ class Cohort:
             for finding in case.report.findings:
                 for criterion in (c for rubric in chosen for c in rubric.criteria if c.judge):
                     given = (
-                        LEVELS.get(criterion.id)
-                        if levels is None
-                        else levels(case.run.label, finding.id, criterion.id)
+                        LEVELS.get(criterion.id) if levels is None else levels(case.run.label, finding.id, criterion.id)
                     )
                     if given is not None:
                         request = case.questions.criterion(criterion, finding, {})

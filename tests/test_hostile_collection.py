@@ -18,7 +18,9 @@ def hostile_files(marker: Path) -> dict[str, str]:
         return f"open({str(marker)!r}, 'a').write({name + chr(10)!r})\n"
 
     settings = "addopts = -p evil --strict-markers\npythonpath = . output\ntestpaths = .\npython_files = *.py\n"
-    toml = '[tool.pytest.ini_options]\naddopts = ["-p", "evil"]\npythonpath = [".", "output"]\npython_files = ["*.py"]\n'
+    toml = (
+        '[tool.pytest.ini_options]\naddopts = ["-p", "evil"]\npythonpath = [".", "output"]\npython_files = ["*.py"]\n'
+    )
     return {
         "conftest.py": code("conftest.py"),
         "tests/conftest.py": code("tests/conftest.py"),
@@ -122,9 +124,7 @@ def test_a_configuration_file_inside_a_run_is_refused(cohort: Cohort, marker: Pa
 @pytest.mark.parametrize(
     "added", ["conftest.py", "tests/conftest.py", "test_dir/conftest.py", "__init__.py", "test_evil.py"]
 )
-def test_what_is_added_to_a_run_makes_it_tampered_and_is_not_obeyed(
-    cohort: Cohort, marker: Path, added: str
-) -> None:
+def test_what_is_added_to_a_run_makes_it_tampered_and_is_not_obeyed(cohort: Cohort, marker: Path, added: str) -> None:
     cohort.run("good")
     path = cohort.run("evil")
     cohort.record()

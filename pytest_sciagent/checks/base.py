@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport
-from ..models import Citation, Finding
+from ..models import LEVELS, Citation, Finding
 from ..models.novelty import NoveltyAnswer
 from ..runs import Run
 from ..tasks import Task
@@ -51,6 +51,14 @@ class CheckResult:
     facts: Mapping[str, JsonValue] = field(default_factory=dict)
     citations: tuple[Citation, ...] = ()
     at_most: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.outcome not in {"decided", "not_assessed", "waiting", "facts"}:
+            raise ValueError(f"a check has no outcome {self.outcome!r}")
+        if self.level not in (LEVELS if self.outcome == "decided" else (None,)):
+            raise ValueError(f"a check with outcome {self.outcome!r} can't have level {self.level!r}")
+        if not all(isinstance(citation, Citation) for citation in self.citations):
+            raise ValueError("the citations of a check are of the type Citation")
 
 
 Check = Callable[[CheckContext], CheckResult]

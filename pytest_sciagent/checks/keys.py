@@ -22,7 +22,7 @@ _FORM = vocabulary(
 _CHECK = vocabulary(
     "test testing tst val validation heldout holdout held hold aside confirmation confirmatory oos outofsample unseen"
 )
-_SHORT_FORM, _SHORT_CHECK = vocabulary("tr trn fit"), vocabulary("te ho kept kep")
+_SHORT_FORM, _SHORT_CHECK = vocabulary("tr trn"), vocabulary("te ho kept kep")
 """Names that mean a set in code, beside one of the other set, and too much else in results."""
 _SPLIT = vocabulary("split part set fold subset partition role phase half sample group stage span era kind")
 _MEMBER = vocabulary(
@@ -32,6 +32,7 @@ _MEMBER = vocabulary(
 _LOOSE_IDS = _MEMBER | vocabulary("id ids uid index year date time start min block replicate site month week day")
 _SET_WORDS = vocabulary(
     "set sets years year range period ids id depth dates from to rows span limits units unit seasons season data out"
+    " kept"
 )
 _NO_MEMBERS = vocabulary("run model rule seed method experiment config claim finding test trial hypothesis criterion")
 _OVERLAP = vocabulary("overlap overlaps overlapping intersection intersect disjoint")
@@ -78,10 +79,8 @@ def is_overlap(name: str) -> bool:
     """Whether a key stores how many members two sets share, or that they share none."""
     found = set(words(name))
     rest = {word for word in found if set_role(word) is None} - _OVERLAP - _SHARED
-    counted = not found.isdisjoint(_COUNTED)
-    return rest <= _COUNTED | _SET_WORDS and (
-        not found.isdisjoint(_OVERLAP) or (counted and not found.isdisjoint(_SHARED))
-    )
+    shared = not found.isdisjoint(_SHARED) and not found.isdisjoint(_COUNTED)
+    return rest <= _COUNTED | _SET_WORDS and (shared or not found.isdisjoint(_OVERLAP))
 
 
 # ---- times and decisions

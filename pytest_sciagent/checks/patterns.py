@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .code import Source, Spot, bound_names, dotted, names_in, numbers_in, parameters
 from .columns import Uncertainty, vocabulary
@@ -45,8 +45,13 @@ _LIGHT_UNCERTAINTY: dict[str, Uncertainty] = {
 }
 
 
-def uncertainty_spots(source: Source) -> Iterator[tuple[frozenset[Uncertainty], Spot]]:
-    """Where the code calculates an uncertainty, and of which kinds."""
+def own_functions(sources: Iterable[Source]) -> frozenset[str]:
+    """The functions that these sources define: their names are only names, what they do stands in their bodies."""
+    return frozenset(function.name for source in sources for function in source.all(ast.FunctionDef))
+
+
+def uncertainty_spots(source: Source, own: frozenset[str]) -> Iterator[tuple[frozenset[Uncertainty], Spot]]:
+    """Where the code calculates an uncertainty, and of which kinds. Calls of `own` functions show nothing by name."""
     if not source.is_python:
         for name, line in source.calls_by_name.items():
             kind = _LIGHT_UNCERTAINTY.get(name) or _LIGHT_UNCERTAINTY.get(name.rpartition(".")[2])
@@ -55,7 +60,7 @@ def uncertainty_spots(source: Source) -> Iterator[tuple[frozenset[Uncertainty], 
         return
     for call in source.all(ast.Call):
         name = source.called(call)
-        kinds = _call_uncertainty(call, name.rpartition(".")[2])
+        kinds = frozenset() if _is_own(call, own) else _call_uncertainty(call, name.rpartition(".")[2])
         if kinds:
             yield kinds, source.spot(call, f"{name}()")
     for attribute in source.all(ast.Attribute):
@@ -70,6 +75,10 @@ def uncertainty_spots(source: Source) -> Iterator[tuple[frozenset[Uncertainty], 
     for assign in source.all(ast.Assign):
         if _unpacks_error(source, assign):
             yield frozenset({"se"}), source.spot(assign, "the standard error of a fit")
+
+
+def _is_own(call: ast.Call, own: frozenset[str]) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id in own
 
 
 def _call_uncertainty(call: ast.Call, last: str) -> frozenset[Uncertainty]:
@@ -120,10 +129,11 @@ def _unpacks_error(source: Source, assign: ast.Assign) -> bool:
 # ---- changed samples
 
 
-def sample_spots(source: Source, once: bool = True) -> Iterator[Spot]:
+def sample_spots(source: Source, own: frozenset[str], once: bool) -> Iterator[Spot]:
     """Where the code leaves members out of the sample or draws fewer of them; a bootstrap is not among them.
 
-    `once`: a filter counts too that leaves out one fixed part, which may be mere cleaning.
+    Calls of `own` functions show nothing by name. `once`: a filter counts too that leaves out one fixed part, which
+    may be mere cleaning.
     """
     if not source.is_python:
         yield from _light_sample_spots(source)
@@ -133,6 +143,8 @@ def sample_spots(source: Source, once: bool = True) -> Iterator[Spot]:
         varied = source.varied_names(call)
         first = call.args[0] if call.args else None
         keywords = {k.arg: k.value for k in call.keywords}
+        if _is_own(call, own):
+            continue
         if last in _LEAVE_OUT:
             yield source.spot(call, f"{last}()")
         elif last == "delete" and len(call.args) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -26,6 +27,7 @@ MAX_SOURCES = 500
 MAX_CODE_BYTES = 5_000_000
 _CODE_ROLES = ("analysis_source", "notebook")
 _STORES = ("result", "notebook")
+_KEY_LIST = re.compile(r"\s?\(((?:`[^`\n]{1,80}`(?:,? and |, ?)?)+)\)")
 
 
 class RunCode:
@@ -233,14 +235,28 @@ class Scope:
     def _own(self, path: str, artifact: Artifact, link: str) -> Result:
         labels: set[int] = set()
         if artifact.kind == "json":
-            data = self._prune(artifact.data, labels)
-            tables = tuple(json_tables(data)) if labels else artifact.tables
+            keys = self._named_keys(path) if link == "named" else frozenset()
+            is_part = isinstance(artifact.data, dict) and not keys.isdisjoint(artifact.data)
+            data = self._prune(_only(artifact.data, keys) if is_part else artifact.data, labels)
+            tables = tuple(json_tables(data)) if labels or is_part else artifact.tables
             return Result(path, artifact, tables, data, link, frozenset(labels))
         if artifact.kind == "notebook":
             printed, documents = notebook_results(self.run.read_bytes(path, MAX_CODE_BYTES))
             return Result(path, artifact, printed, documents, link)
         tables = tuple(self._own_rows(table, labels) for table in artifact.tables)
         return Result(path, artifact, tables, None, link, frozenset(labels))
+
+    def _named_keys(self, path: str) -> frozenset[str]:
+        """The keys that the finding lists in brackets wherever it names the file: "`all.json` (`slope`, `control`)"."""
+        text = self.finding.section.text
+        keys: set[str] = set()
+        for mention in self.finding.mentions:
+            for found in re.finditer(f"`{re.escape(mention.text)}`", text) if path in mention.paths else ():
+                listed_keys = _KEY_LIST.match(text, found.end())
+                if listed_keys is None:
+                    return frozenset()
+                keys |= set(re.findall(r"`([^`]+)`", listed_keys[1]))
+        return frozenset(keys)
 
     def _own_rows(self, table: Table, labels: set[int]) -> Table:
         """`table` without the rows that a column gives to other findings; the findings it names go to `labels`."""
@@ -326,6 +342,11 @@ class Scope:
         return facts
 
 
+def _only(data: dict[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+    """`data` without the objects and lists under other keys."""
+    return {key: value for key, value in data.items() if key in keys or not isinstance(value, dict | list)}
+
+
 def scope_of(context: CheckContext) -> Scope:
     """The scope of the context's finding, made once for all its checks.
 
@@ -353,7 +374,7 @@ def listed(items: Iterable[str]) -> list[JsonValue]:
 
 def json_objects(data: Any, limit: int = 50_000) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every object in `data` with the keys that lead to it, outermost first; at most `limit`."""
-    waiting: list[tuple[str, Any]] = [("", data)]
+    waiting: list[tuple[str, Any]] = [("", data)] if isinstance(data, dict | list) else []
     count = 0
     while waiting and count < limit:
         inner: list[tuple[str, Any]] = []

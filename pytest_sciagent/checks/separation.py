@@ -49,7 +49,8 @@ def execution(context: CheckContext) -> CheckResult:
         "hashes_that_differ": listed(hashes),
     }
     if not separation.provenance[0]:
-        return decided(0, f"There is no separate set to check on: {separation.provenance[1]}", "no_separate_set", facts)
+        why = separation.provenance[1]
+        return decided(0, f"There is no separate set: {why[:1].lower()}{why[1:]}", "no_separate_set", facts)
     fixed, opened, final = separation.fixed, separation.opened, separation.final
     if fixed is None or opened is None:
         missing = "when the claim was fixed" if fixed is None else "when the check was executed"

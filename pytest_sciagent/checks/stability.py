@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
-from .patterns import filter_spots, is_numeric_work, literal_spots, sample_spots, uncertainty_spots
+from .patterns import filter_spots, is_numeric_work, literal_spots, own_functions, sample_spots, uncertainty_spots
 from .scope import Result, Scope, Stored, listed, scope_of
 from .stored import RunResults, method_changes, sample_changes, uncertainties
 
@@ -27,7 +27,9 @@ def uncertainty(context: CheckContext) -> CheckResult:
     """2.1: a result of the finding stores an uncertainty, and its code calculates this kind."""
     scope = scope_of(context)
     stored = [one for result in _labelled_first(scope) for one in uncertainties(result)]
-    spots = [(given, spot) for source in _writers_first(scope, stored) for given, spot in uncertainty_spots(source)]
+    sources = _writers_first(scope, stored)
+    own = own_functions(sources)
+    spots = [(given, spot) for source in sources for given, spot in uncertainty_spots(source, own)]
     exact = next((one for one in stored if any(one.kind in given for given, _ in spots)), None)
     near = next((one for one in stored if any(given & _GIVES[one.kind] for given, _ in spots)), None)
     chosen = exact or near
@@ -69,7 +71,8 @@ def sample_perturbation(context: CheckContext) -> CheckResult:
     stored = [one for result in _labelled_first(scope) for one in sample_changes(result)]
     sources = _writers_first(scope, stored)
     strong = [one for one in stored if one.kind == "strong"]
-    spots = [spot for source in sources for spot in sample_spots(source, once=bool(strong))]
+    own = own_functions(sources)
+    spots = [spot for source in sources for spot in sample_spots(source, own, once=bool(strong))]
     named = strong + ([one for one in stored if one.kind == "weak"] if spots else [])
     if not named and any(one.kind == "subset" for one in stored):
         spots = [spot for source in sources for spot in filter_spots(source)]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Iterator
 
 from ..errors import SciagentError
-from ..judging.pump import Progress, Question, pump
+from ..judging.pump import Progress, Question, Terms, pump
 from ..judging.requests import Request
 from .state import SessionState
 
@@ -24,7 +24,7 @@ def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
             return
         questions = list(_open(state, frozenset(selected), about_run))
         with _ProgressLine(len(questions)) as line:
-            progress = pump(questions, client, state.options.in_flight, line.show)
+            progress = pump(questions, client, Terms(state.options.in_flight), line.show)
         if progress.fatal is not None:
             raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -14,14 +15,15 @@ from .state import STATE, SessionState
 from .status import PROPERTY
 
 if TYPE_CHECKING:
+    from _pytest.nodes import Node as _Node
     from pluggy import HookRelay
+
+    _Item = pytest.Item
 
     from ..evaluation import Case
     from ..judging.judge import Judge
     from ..models import Criterion, Verdict
     from .nodes import FindingNode, RunFile
-
-    _Node, _Item = pytest.Item, pytest.Item
 else:
     _Node = _Item = object
 
@@ -74,11 +76,12 @@ class RunItem(RunNode, _Item):
             return one_line(str(excinfo.value))
         return super()._repr_failure_py(excinfo, style)
 
-    def publish(self, wire: dict[str, Any], **shown: str) -> None:
-        """Put an outcome into the properties: `shown` one by one for people, `wire` as a whole for the controller."""
+    def publish(self, told: dict[str, Any], **shown: str) -> None:
+        """Put an outcome into the properties: `shown` one by one for people, `told` as a whole for the controller."""
         self.forget(_SHOWN | {PROPERTY})
-        run = {"run": self.run_file.nodeid}
-        self.user_properties += [*shown.items(), (PROPERTY, run | wire)]
+        # As one text: what carries reports between processes can't carry every number.
+        wire = json.dumps({"run": self.run_file.nodeid} | told)
+        self.user_properties += [*shown.items(), (PROPERTY, wire)]
 
     def forget(self, names: frozenset[str]) -> None:
         self.user_properties[:] = [p for p in self.user_properties if p[0] not in names]
@@ -103,8 +106,8 @@ class CriterionBase(RunItem):
     def finding_id(self) -> str | None:
         return self.finding_node.finding_id
 
-    def settle(self, verdict: Verdict) -> None:
-        """Take the verdict in. Raises what makes pytest see an error."""
+    def take(self, verdict: Verdict) -> None:
+        """Keep the verdict and publish it."""
         self.verdict = verdict
         self.publish(
             {"verdict": verdict_to_wire(verdict)},
@@ -113,6 +116,10 @@ class CriterionBase(RunItem):
             dimension=self.criterion.dimension,
             weight=f"{self.criterion.weight:g}",
         )
+
+    def settle(self, verdict: Verdict) -> None:
+        """Take the verdict in. Raises what makes pytest see an error."""
+        self.take(verdict)
         if verdict.is_error or (self.state.options.strict and verdict.status == "unrecorded"):
             raise JudgingFailed(f"{verdict.status}: {verdict.reason}")
 
@@ -230,11 +237,17 @@ class OwnCriterion(FunctionCriterion):
             return self.own.make("assessed", 0.0, str(error) or "an assertion failed", self.finding_id)
         except pytest.skip.Exception as skipped:
             return self.own.make("not_assessed", None, str(skipped) or "skipped", self.finding_id)
-        return self.own.verdict(result, self.finding_id)
+        except Exception as error:
+            self.take(self.own.make("check_error", None, f"{type(error).__name__}: {error}", self.finding_id))
+            raise  # with its traceback: it is the user's own code
+        try:
+            return self.own.verdict(result, self.finding_id)
+        except TypeError as error:
+            return self.own.make("check_error", None, str(error), self.finding_id)
 
     def runtest(self) -> None:
         if self.failed is not None:
-            raise self.failed  # with its traceback: it is the user's own code
+            raise self.failed
         self.outcome()
 
 

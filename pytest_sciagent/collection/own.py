@@ -89,14 +89,18 @@ class OwnSpec:
         )
 
     def _checked(self, verdict: Verdict, finding_id: str | None) -> Verdict:
+        from pydantic import ValidationError
+
         from ..models import Verdict
 
         # A user may have built it without validation; what can't be a verdict must not reach a report.
         values = dict(verdict) | {"criterion_id": self.id, "finding": finding_id}
         try:
             return Verdict.model_validate(values)
-        except ValueError as error:
-            raise TypeError(f"criterion {self.id!r} returned a verdict that is none: {error}") from None
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(step) for step in first["loc"])
+            raise TypeError(f"criterion {self.id!r} returned a broken Verdict: {place}: {first['msg']}") from None
 
 
 def criterion(

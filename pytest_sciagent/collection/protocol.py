@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TypeGuard
 
 import pytest
-from _pytest.runner import check_interactive_exception
+from _pytest.runner import check_interactive_exception, pytest_make_collect_report
 
 from .items import CriterionItem, RunItem, RunStateItem
+from .nodes import RunFile
 
 _PHASES = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
 # Plugins whose hooks around the phases of an item do nothing for an item that is no Python function.
@@ -19,6 +20,11 @@ _KNOWN = ("_pytest.", "xdist.", "pytest_html.", "pytest_metadata.", "pytest_scia
 _FULL = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
 _ACTING_MARKS = frozenset({"skip", "skipif", "xfail"})
 _STOP = (pytest.exit.Exception, KeyboardInterrupt)
+
+
+def collect_run_file(collector: pytest.Collector) -> pytest.CollectReport | None:
+    """Collect a run file whatever --lf thinks: it looks failed files up by their node id, which need not be a path."""
+    return pytest_make_collect_report(collector) if isinstance(collector, RunFile) else None
 
 
 def needs_full_protocol(config: pytest.Config) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -30,9 +30,10 @@ from ..scoring import RunFacts
 from ..tasks import Task
 from ..tasks.verification import Verification, VerificationFailed
 from ..text import one_line
-from .questions import Questions
+from .questions import CANARY, Questions
 
 M = TypeVar("M", bound=Model)
+CREDULOUS = "the judge gave credit to a criterion that nothing can meet, so it follows the material, not the rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,10 @@ class CheckFailed(Exception):
 
 @dataclass
 class Case:
-    """One run under evaluation: everything that its criteria look at, read on first use and kept."""
+    """One run under evaluation: everything that its criteria look at, read on first use and kept.
+
+    canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
+    """
 
     run: Run
     task: Task | None
@@ -59,9 +63,11 @@ class Case:
     cache: Path | None = None
     asking: Asking = "missing"
     rerun: RerunWish | None = None
+    canary: bool = False
     verification_problem: str | None = None
     _numbers: dict[str, Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
+    _canaries: set[str] = field(default_factory=set)
 
     @cached_property
     def report(self) -> ParsedReport:
@@ -141,9 +147,37 @@ class Case:
         if entry is None:
             who = judge.identity.label if judge.identity is not None else "any judge"
             return unrecorded(criterion, finding_id, key, f"no recorded verdict of {who}")
-        receipt = Receipt(source=f"check:{criterion.check}", facts=dict(result.facts)) if result else None
+        assert finding_id is not None  # a judge is asked about findings only
+        finding = self.findings[finding_id]
         at_most = result.at_most if result is not None else 1.0
-        return verdict_from_entry(entry, criterion, self.quotes, at_most=at_most, facts=receipt)
+        receipt = self._judged_receipt(criterion, finding, result)
+        verdict = verdict_from_entry(entry, criterion, self.quotes, at_most=at_most, facts=receipt)
+        if self._is_credulous(judge, finding):
+            caught = {"status": "invalid", "level": None, "reason": CREDULOUS, "reason_code": CANARY}
+            return verdict.model_copy(update=caught)
+        return verdict
+
+    def _judged_receipt(self, criterion: Criterion, finding: Finding, result: CheckResult | None) -> Receipt | None:
+        """What stands beside a judge's verdict: the check's facts, and what in the evidence speaks to the judge."""
+        facts = dict(result.facts) if result is not None else {}
+        flags = self.questions.flags(finding)
+        if flags:
+            facts["instructions_in_evidence"] = [asdict(flag) for flag in flags]
+        if not flags and result is None:
+            return None
+        return Receipt(source=f"check:{criterion.check}" if result is not None else "evidence", facts=facts)
+
+    def _is_credulous(self, judge: Judge, finding: Finding) -> bool:
+        """Whether the judge says that the canary is met, wholly or half; False where it has not been asked."""
+        if judge.identity is None:
+            return False
+        request = self.questions.canary(finding)
+        key = request.key(judge.identity)
+        if self.canary and key not in self._canaries:
+            self._canaries.add(key)
+            judge.answer(request, self.answers)
+        entry = self.ledger.get(key)
+        return entry is not None and entry.anchors is not None and (entry.anchors.full or entry.anchors.half)
 
     def _from_check(self, criterion: Criterion, finding_id: str | None, result: CheckResult) -> Verdict:
         citations = tuple(self.quotes.verify(c) for c in result.citations)
@@ -189,8 +223,11 @@ class Case:
         yield from self.criterion_questions(rubrics, judge)
 
     def criterion_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[Request]:
-        """The questions of the criteria, but for those whose facts wait for an answer about the run."""
+        """The questions of the criteria, but for those whose facts wait for an answer about the run; of each finding
+        first the canary, where it is wanted."""
         for finding in self.report.findings:
+            if self.canary:
+                yield self.questions.canary(finding)
             for rubric in rubrics:
                 for criterion in rubric.criteria:
                     if criterion.judge and criterion.scope == "finding":

@@ -22,6 +22,7 @@ class Sources:
 
     live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
     rerun: whether, and for how long, runs' own code is run again.
+    canary: whether judges are also asked a criterion that nothing can meet (see `Case`).
     """
 
     rootdir: Path
@@ -29,6 +30,7 @@ class Sources:
     ledger: Path | None = None
     live: Path | None = None
     rerun: RerunWish | None = None
+    canary: bool = False
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -69,4 +71,14 @@ def open_case(
     task = find_task(run.manifest.task_id, sources.task_folders)
     work = sources.work_entries.get(run.label, ())
     ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)
-    return Case(run, task, ledger, partial(record, run.label), find_check, sources.cache, asking, sources.rerun)
+    return Case(
+        run,
+        task,
+        ledger,
+        partial(record, run.label),
+        find_check,
+        sources.cache,
+        asking,
+        sources.rerun,
+        sources.canary,
+    )

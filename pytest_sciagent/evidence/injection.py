@@ -48,6 +48,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]"
     r"|\\u(?:061c|200[b-f]|202[a-e]|206[0-9a-f]|feff)"
 )
+# Line ends, tabs and controls as `clean`, JSON and code spell them, colours of a terminal included.
+_SPELT = re.compile(r"\\(?:[nrt]|x1b\[[0-9;]{0,12}[a-z]|x[018][0-9a-f]|u202[89])")
 _JOINTS = str.maketrans({"_": " ", "’": "'", "`": "'", "“": '"', "”": '"'})
 # Cyrillic and Greek letters that look like Latin ones.
 _LOOKALIKES = str.maketrans("авеёкмнорстухіїјѕԁԛԝһαβεικνορτυχγ", "abeekmhopctyxiijsdqwhabeikvoptuxy")
@@ -60,11 +62,12 @@ def _plain(text: str) -> str:
     It has the lines of `text`.
     """
     shown = _INVISIBLE.sub("", _TAG.sub(lambda match: chr(_code(match[0]) & 0x7F), text))
-    return unicodedata.normalize("NFKC", shown).lower().replace("\\n", "  ").translate(_JOINTS)
+    lowered = unicodedata.normalize("NFKC", shown).lower().translate(_JOINTS)
+    return _SPELT.sub(lambda match: " " * len(match[0]), lowered)
 
 
 def _code(tag: str) -> int:
-    return ord(tag) if len(tag) == 1 else int(tag[2:], base=16)
+    return ord(tag) if len(tag) == 1 else int(f"0x{tag[2:]}", base=0)
 
 
 # ---- the patterns, for small letters. Every repetition is bounded, so that the time is linear in the text's length.
@@ -94,19 +97,22 @@ _READER = rf"(?:{_OFFICE}|{_MACHINE}|reviewer|referee)s?"
 _ALL_OF_IT = (
     rf"(?:full{_G}(?:marks?|credit|scores?|points)|perfect{_G}score|top{_G}(?:marks?|scores?|grades?)"
     rf"|maximum{_G}(?:marks?|credit|grade|points)|(?:highest|best){_G}(?:marks?|grade|rating|level)"
-    rf"|(?:level|score|grade|rating|mark){_G}(?:of{_G})?(?:1(?:\.0)?|one|10|100)(?![\w.,/]?\d|\w)"
+    rf"|(?:level|(?:score|grade|rating|mark)(?:{_G}of)?){_G}(?:1(?:\.0)?|one)(?![\w.,/]?\d|\w)"
+    rf"|(?:score|grade|rating|mark){_G}(?:of{_G})?(?:10|100)(?![\w.,]?\d|\w)"
     r"|(?<!\d)(?:10/10|100/100|5/5)(?!\d))"
 )
-_Q = r"""\\?["']"""
-_HELD = rf"(?:{_Q})?\s{{0,4}}[:=]\s{{0,4}}(?:true|false)\b"
-_LEVEL_KEY = rf"{_Q}(?:level|score|grade|verdict|rating){_Q}\s{{0,4}}:\s{{0,4}}(?:{_Q})?(?:1|0\.5|full|pass|100?)\b"
-_ANSWER_KEY = rf"{_Q}(?:rationale|anchors|citations|reasoning|justification|criterion id){_Q}\s{{0,4}}:"
+_END = r"""\\?["']"""  # of a JSON string, or of one in a JSON string
+_HELD = rf"(?:{_END})?\s{{0,4}}[:=]\s{{0,4}}(?:true|false)\b"
+_LEVEL_KEY = (
+    rf"""["'](?:level|score|grade|verdict|rating){_END}\s{{0,4}}:\s{{0,4}}(?:{_END})?(?:1|0\.5|full|pass|100?)\b"""
+)
+_ANSWER_KEY = rf"""["'](?:rationale|anchors|citations|reasoning|justification|criterion id){_END}\s{{0,4}}:"""
 
 _OVERRIDE = (
-    rf"{_SET_ASIDE}{_up_to(5)}(?:instructions?|prompts?|rubrics?|guidelines|directives|system messages?)\b",
-    rf"{_SET_ASIDE}{_up_to(3)}(?:previous|prior|above|earlier|preceding|foregoing|your|system){_G}{_up_to(3)}"
-    r"(?:rules?|criteria|criterion|text|conditions?|messages?|orders?|context|contents?|evidence|material|constraints?)\b",
-    rf"{_SET_ASIDE}(?:everything|all|anything|what){_G}{_up_to(3)}(?:above|before|previous|so far)\b",
+    rf"{_SET_ASIDE}(?:{_up_to(5)}(?:instructions?|prompts?|rubrics?|guidelines|directives|system messages?)\b"
+    rf"|{_up_to(3)}(?:previous|prior|above|earlier|preceding|foregoing|your|system){_G}{_up_to(3)}"
+    r"(?:rules?|criteria|criterion|text|conditions?|messages?|orders?|context|contents?|evidence|material|constraints?)\b"
+    rf"|(?:everything|all|anything|what){_G}{_up_to(3)}(?:above|before|previous|so far)\b)",
     rf"{_first('new updated revised real actual hidden secret urgent final')}{_G}(?:system{_G})?"
     rf"(?:instructions?|prompt|directives?)(?:\W{{0,4}}[:=]|{_G}(?:follow|for|to)\b)",
     rf"{_first('system')}{_G}(?:prompt|message|override|instructions?|notice)\W{{0,4}}[:=\]]",
@@ -137,9 +143,10 @@ _ADDRESS = (
     rf"{_G}{_up_to(2)}(?:give|award|grant|assign|score|rate|grade|approve|conclude|judge|disregard)\b",
 )
 _AWARD = (
-    f"{_first('give award awarded grant granted deserve deserves merit merits earn earns assign rate score grade judge')}"
+    rf"{_first('give award awarded grant granted deserve deserves merit merits earn earns assign answer reply')}"
     rf"{_G}{_up_to(6)}{_ALL_OF_IT}",
-    rf"{_first('answer conclude mark return output reply')}{_G}{_up_to(6)}{_ALL_OF_IT}",
+    rf"{_first('rate score grade mark judge conclude return output')}{_G}"
+    rf"(?:this|it|all|every|each|these|my|our|the|with|a){_G}{_up_to(5)}{_ALL_OF_IT}",
     rf"{_first('rate grade judge award give grant')}{_G}(?:this|my|our|the|every|each|all){_G}{_up_to(3)}"
     rf"(?:findings?|submissions?|report|criteri(?:on|a)){_G}{_up_to(6)}(?:highest|maximum|perfect|pass|passed|passes"
     r"|positively|favou?rably|generously|leniently|full|1|10|100)(?![\w.]\d|\w)",
@@ -149,7 +156,7 @@ _AWARD = (
     rf"conditions?{_G}(?:of|for){_G}(?:the{_G})?level{_G}(?:1|one|0\.5)\b",
 )
 _VERDICT = (
-    rf"{_first('zero full half')}(?<=(?P<same>.)){_HELD}[^{{}}]{{0,80}}?\b(?!.{{3}}(?P=same))(?:zero|full|half){_HELD}",
+    rf"(?P<first>zero|full|half)(?<=\b.{{4}}){_HELD}[^{{}}]{{0,80}}?\b(?!(?P=first))(?:zero|full|half){_HELD}",
     rf"{_LEVEL_KEY}[^{{}}]{{0,300}}?{_ANSWER_KEY}",
     rf"{_ANSWER_KEY}[^{{}}]{{0,600}}?{_LEVEL_KEY}",
     rf"{_first('set answer return output respond reply print write')}{_G}{_up_to(3)}(?:zero|full|half)\W{{1,3}}"
@@ -159,9 +166,9 @@ _ROLE = (
     r"<\|(?:im (?:start|end)|system|user|assistant|endoftext|eot id|(?:start|end) header id|end of turn|channel"
     r"|message)[^|>\n]{0,24}\|>",
     r"\[/?inst\]|<</?sys>>|<(?:start|end) of turn>",
-    r"(?:<|(?<![\w/])</)(?:system|assistant|human|instructions?|system[ -](?:prompt|message|reminder)|admin"
+    r"<(?<!/<)/?(?:system|assistant|human|instructions?|system[ -](?:prompt|message|reminder)|admin"
     r"|function calls|tool result)(?:\s[^<>\n]{0,80})?>(?![/.])",
-    rf"{_Q}role{_Q}\s{{0,4}}:\s{{0,4}}{_Q}(?:system|assistant|developer)\b",
+    rf"""["']role{_END}\s{{0,4}}:\s{{0,4}}{_END}(?:system|assistant|developer)\b""",
     r"^\W{0,8}(?:human|assistant)\s?:\s",
 )
 _FENCE = (
@@ -175,7 +182,7 @@ _HIDDEN = (
     "[\u202a-\u202e\u2066-\u2069]" + r"|\\u(?:202[a-e]|206[6-9])",
     "(?:[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]"
     + r"(?<=[A-Za-z].)|\\u(?:200[b-f]|206[0-4]|feff)(?<=[A-Za-z].{6}))(?=[A-Za-z])",
-    r"<!--(?:\s{0,20}[^\s<>]{1,40}){4,12}",
+    r"<!--[\s-]{0,20}\w[^\s<>]{0,40}(?:\s{1,20}\w[^\s<>]{0,40}){3}",
     r"<[A-Za-z][^<>\n]{0,200}\b(?:(?i:display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}hidden"
     r"|opacity\s{0,4}:\s{0,4}0\b|font-size\s{0,4}:\s{0,4}[01](?![.\d])"
     r"|color\s{0,4}:\s{0,4}(?:white|#fff(?:fff)?|transparent)\b))",

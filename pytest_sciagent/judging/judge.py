@@ -49,6 +49,10 @@ class RecordedJudge(Judge):
     def __init__(self, identity: JudgeIdentity | None) -> None:
         self.identity = identity
 
+    def answer(self, request: Request, context: AnswerContext) -> LedgerEntry | None:
+        """The recorded answer to `request`, or None; no prompt is made."""
+        return context.ledger.get(request.key(self.identity)) if self.identity is not None else None
+
 
 def _as_reply(answer: str | dict[str, Any] | Reply | None) -> Reply | None:
     if answer is None or isinstance(answer, Reply):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ _PARTS = {
     "plan": ("system", "plan"),
     "novelty": ("system", "novelty"),
 }
+_NO_MARK = "[...]"
 _EXTRAS = ("data_sources", "required_analysis", "metrics", "comparisons", "expected_artifacts")
 
 
@@ -49,12 +50,15 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _render(name: str, nonce: str, **values: Any) -> str:
-    def fence(label: str, text: str) -> str:
-        # A random mark, new for each finding and session, can't be closed by text that was written before.
-        body = clean(text).replace(nonce, "")
-        return f"<<<DATA {nonce} {one_line(label, 200)}\n{body}\nDATA {nonce}>>>"
+def _fence(nonce: str, label: str, text: str) -> str:
+    # A random mark, new for each finding and session, can't be closed by text that was written before. Were it in there
+    # all the same, it is replaced, not cut out: what stood around it could join to a new one.
+    head, body = (part.replace(nonce, _NO_MARK) for part in (one_line(label, 200), clean(text)))
+    return f"<<<DATA {nonce} {head}\n{body}\nDATA {nonce}>>>"
 
+
+def _render(name: str, nonce: str, **values: Any) -> str:
+    fence = partial(_fence, nonce)
     return _environment().get_template(name).render(nonce=nonce, fence=fence, **values).strip() + "\n"
 
 
@@ -74,11 +78,15 @@ def shared_text(nonce: str, task: Task | None, finding: Finding, package: Eviden
     return _render("shared", nonce, task=task, finding=finding, package=package)
 
 
-def criterion_text(criterion: Criterion, facts: Mapping[str, Any] | None) -> str:
-    """The last part: one criterion, with the facts that code computed for it."""
+def criterion_text(nonce: str, criterion: Criterion, facts: Mapping[str, Any] | None) -> str:
+    """The last part: one criterion, with the facts that code computed for it.
+
+    Facts name columns, keys, files and quotes of the run, so they are fenced as its material is.
+    """
     extras = [(name.replace("_", " "), getattr(criterion, name)) for name in _EXTRAS if getattr(criterion, name)]
     shown = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) if facts else ""
-    return _render("criterion", "", criterion=criterion, extras=extras, facts=clean(shown))
+    fenced = _fence(nonce, "facts computed by program code", shown) if facts else ""
+    return _render("criterion", nonce, criterion=criterion, extras=extras, facts=fenced)
 
 
 def grouping_text(nonce: str, findings: Sequence[Finding]) -> str:

@@ -109,8 +109,8 @@ def write_file(path: Path, record: LedgerFile) -> None:
     write_atomically(path, json.dumps(record.as_json(), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path` so that a reader sees the old file or the new one, never a part.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` (text as UTF-8) to `path` so that a reader sees the old file or the new one, never a part.
 
     Raises:
         SciagentError: the place can't be written to.
@@ -119,8 +119,8 @@ def write_atomically(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as handle:
-                handle.write(text)
+            with os.fdopen(descriptor, "wb") as handle:
+                handle.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
             Path(temporary).chmod(0o644)
             Path(temporary).replace(path)
         except BaseException:

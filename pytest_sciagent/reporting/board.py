@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import json
+from collections.abc import Collection, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,12 +38,13 @@ class Board:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = next((value for name, value in report.user_properties if name == PROPERTY), None)
+        wire = next((value for name, value in report.user_properties if name == PROPERTY), None)
         # A rerun of an item comes with an outcome of its own; only the last attempt counts.
-        if not isinstance(told, dict) or report.outcome not in ("passed", "failed", "skipped"):
+        if not isinstance(wire, str) or report.outcome not in ("passed", "failed", "skipped"):
             return
         if report.when == "teardown" or (report.when == "setup" and report.passed):
             return
+        told = json.loads(wire)
         self._seen.add(report.nodeid)
         if told.get("state") != "broken":
             self._failed[report.nodeid] = report.failed
@@ -83,7 +85,11 @@ class Board:
         from .results import Results, system_results
 
         tested = {node.split("::", 1)[0] for node in self._seen}
-        runs = tuple(self._run(index) for nodeid, index in sorted(self._by_nodeid.items()) if nodeid in tested)
+        runs = tuple(
+            self._run(index, may_ask=stopped is None)
+            for nodeid, index in sorted(self._by_nodeid.items())
+            if nodeid in tested
+        )
         systems = system_results(runs)
         incomplete = stopped or self._incomplete()
         least = self.state.options.min_score
@@ -92,20 +98,22 @@ class Board:
         judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
         return Results(runs, systems, self.state.rubrics, judge, incomplete, decision)
 
-    def _run(self, index: RunIndex) -> RunResult:
+    def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
         from .results import run_result
 
         case = self.state.case_of(index) if index.state == "sound" else None
         verdicts = self.verdicts.get(index.nodeid, {})
-        return run_result(index, case, verdicts, self.state.rubrics, self._judge_of(verdicts.values()))
+        return run_result(index, case, verdicts, self.state.rubrics, self._judge_of(verdicts.values(), may_ask))
 
-    def _judge_of(self, verdicts: Iterable[Verdict]) -> Judge:
-        """The session's judge; where a fixture of the user's own has judged a run, what it has recorded."""
+    def _judge_of(self, verdicts: Collection[Verdict], may_ask: bool) -> Judge:
+        """Who tells the facts of a whole run: the session's judge. It is not asked for those of a single item; and where
+        a fixture of the user's own has judged, what that has recorded counts."""
         from ..judging.judge import RecordedJudge
 
-        if self.state.judge.identity is not None:
+        identity = self.state.judge.identity
+        if identity is not None and may_ask and len(verdicts) > 1:
             return self.state.judge
-        return RecordedJudge(_only_judge(verdicts))
+        return RecordedJudge(identity or _only_judge(verdicts))
 
     def _incomplete(self) -> str | None:
         """Why a gate can't be met by this session: something was not tested, or can't be."""

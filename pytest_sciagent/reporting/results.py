@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..scoring import FindingScore, Interval, RunFacts, RunScore, mean, score_finding, score_pairs, score_run
+from ..scoring import (
+    FindingScore,
+    Interval,
+    RunFacts,
+    RunScore,
+    feasible_criteria,
+    mean,
+    score_feasible,
+    score_finding,
+    score_pairs,
+    score_run,
+)
 
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
@@ -15,6 +26,10 @@ if TYPE_CHECKING:
     from ..gates import Decision
     from ..judging.judge import Judge
     from ..models import Criterion, JudgeIdentity, Rubric, Verdict
+    from ..models.rubric import ProfileName
+
+PROFILES: tuple[ProfileName, ...] = ("truthinsight", "weighted")
+"""Profiles by which runs are added up."""
 
 VerdictKey = tuple[str, str | None]
 """Criterion id and finding id (None for a criterion of the run)."""
@@ -123,6 +138,25 @@ def _total(
             verdict = verdicts.get((criterion.id, finding))
             pairs.append((criterion, verdict.level if verdict else None))
     return None, score_pairs(pairs)
+
+
+def feasible_total(run: RunResult, rubric: Rubric, infeasible: Collection[str]) -> Interval | None:
+    """The total without the criteria that the run's task makes impossible, the rest scaled to the same 100 points.
+
+    `infeasible` are ids of criteria or dimensions of `rubric`, the one that scores. None where there is no score, or
+    where nothing is left.
+    """
+    kept = feasible_criteria(rubric.criteria, infeasible)
+    if not kept or run.facts is None:
+        return run.total if kept else None
+    criteria = [c for c in rubric.criteria if c.scope == "finding"]
+    findings = []
+    for finding in run.findings:
+        levels = {v.criterion_id: v.level for v in finding.verdicts}
+        findings.append(replace(finding, score=score_feasible(criteria, levels, infeasible)))
+    verdicts: dict[VerdictKey, Verdict] = {(v.criterion_id, f.id): v for f in run.findings for v in f.verdicts}
+    verdicts |= {(v.criterion_id, None): v for v in run.verdicts}
+    return _total(rubric.model_copy(update={"criteria": kept}), findings, verdicts, run.facts)[1]
 
 
 def _dimensions(criteria: Sequence[Criterion], levels: Mapping[str, float | None]) -> dict[str, Interval]:

@@ -22,7 +22,7 @@ WORST = 5
 def write_outcomes(reporter: pytest.TerminalReporter) -> None:
     """What -r shows of half and not assessed: with passed ones (-rp, -rA) and with skipped ones (-rs, -rA)."""
     lines = []
-    for category, word, option in ((HALF, "HALF", "passed"), (NOT_ASSESSED, "NOT ASSESSED", "skipped")):
+    for category, word, option in ((HALF, "HALF", "p"), (NOT_ASSESSED, "NOT ASSESSED", "s")):
         for report in reporter.getreports(category) if reporter.hasopt(option) else []:
             text = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
             lines.append(f"{word} {report.nodeid}{' - ' if text else ''}{one_line(text, 200)}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from ..documents import load_yaml, shipped_folder
 from ..errors import SciagentError
 from ..models import Rubric
@@ -23,15 +25,33 @@ def load_rubric(name: str, rootdir: Path, base: Path) -> Rubric:
     """
     path = _find(name, rootdir, base)
     rubric = load_yaml(path, Rubric)
-    if rubric.profile.startswith("truthinsight"):
-        total = sum(c.weight for c in rubric.criteria)
-        if total != TRUTHINSIGHT_TOTAL:
-            raise SciagentError(
-                f"profile {rubric.profile!r} needs weights that add up to {TRUTHINSIGHT_TOTAL}, these give {total:g}; "
-                "use 'profile: weighted'",
-                path=path,
-            )
+    if problem := _total_problem(rubric):
+        raise SciagentError(f"{problem}; use 'profile: weighted'", path=path)
     return rubric
+
+
+def with_profile(rubric: Rubric, profile: str) -> Rubric:
+    """The same criteria, added up by another profile.
+
+    Raises:
+        SciagentError: one that can't add up these weights.
+    """
+    try:
+        changed = Rubric.model_validate(rubric.as_json() | {"profile": profile})
+    except ValidationError as error:
+        reason = str(error.errors(include_url=False)[0]["ctx"]["error"])
+    else:
+        if (problem := _total_problem(changed)) is None:
+            return changed
+        reason = problem
+    raise SciagentError(f"rubric {rubric.id!r} with profile {profile!r}: {reason}")
+
+
+def _total_problem(rubric: Rubric) -> str | None:
+    total = sum(c.weight for c in rubric.criteria)
+    if not rubric.profile.startswith("truthinsight") or total == TRUTHINSIGHT_TOTAL:
+        return None
+    return f"profile {rubric.profile!r} needs weights that add up to {TRUTHINSIGHT_TOTAL}, these give {total:g}"
 
 
 def _find(name: str, rootdir: Path, base: Path) -> Path:

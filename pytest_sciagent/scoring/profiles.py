@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -46,3 +46,20 @@ def score_finding(criteria: Iterable[Criterion], levels: Levels) -> FindingScore
             high += weight * exact(level)
             known += abs(weight)
     return FindingScore(Interval(low, high), known / total if total else Fraction(1))
+
+
+def feasible_criteria(criteria: Iterable[Criterion], infeasible: Collection[str]) -> tuple[Criterion, ...]:
+    """The criteria that can be met on a task; `infeasible` are ids of criteria or dimensions that can't."""
+    return tuple(c for c in criteria if c.id not in infeasible and c.dimension not in infeasible)
+
+
+def score_feasible(criteria: Iterable[Criterion], levels: Levels, infeasible: Collection[str]) -> FindingScore:
+    """As `score_finding`, but without what is infeasible; the rest is scaled to the same sum of positive weights.
+
+    0 where nothing that can earn points is left.
+    """
+    every = list(criteria)
+    kept = feasible_criteria(every, infeasible)
+    before, after = (sum((exact(c.weight) for c in group if c.weight > 0), start=Fraction(0)) for group in (every, kept))
+    found = score_finding(kept, levels)
+    return FindingScore(found.score.scaled(before / after) if after else Interval.point(0), found.assessed)

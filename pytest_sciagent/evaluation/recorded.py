@@ -1,0 +1,80 @@
+"""An evaluation from what is recorded, without a session: which rubric, which judge, and all verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from ..checks import find_check
+from ..errors import SciagentError
+from ..judging.judge import Judge, RecordedJudge
+from ..ledger import Ledger
+from ..models import JudgeIdentity, Rubric, Verdict
+from ..rubrics import load_rubric, with_profile
+from .case import Case
+
+
+def read_rubric(name: str, profile: str | None, profiles: Collection[str], folder: Path) -> Rubric:
+    """The rubric called `name`, looked up from `folder`, added up by `profile` (None: its own).
+
+    Raises:
+        SciagentError: an unknown or invalid rubric, a profile that is none of `profiles` or can't add it up, an unknown
+            check, or a question about a whole run for a judge.
+    """
+    rubric = load_rubric(name, folder, folder)
+    if profile is not None:
+        rubric = with_profile(rubric, profile)
+    if rubric.profile not in profiles:
+        known = ", ".join(profiles)
+        raise SciagentError(f"rubric {rubric.id!r}: profile {rubric.profile!r} is not available; choose from {known}")
+    for criterion in rubric.criteria:
+        if criterion.check is not None:
+            find_check(criterion.check)
+        if criterion.scope == "run" and criterion.judge:
+            raise SciagentError(f"rubric {rubric.id!r}: criterion {criterion.id!r} of scope 'run' needs a check alone")
+    return rubric
+
+
+def recorded_judge(ledgers: Iterable[Ledger], named: JudgeIdentity | None, option: str) -> Judge:
+    """The judge whose answers are read: the one `named`, else the only one recorded, else none.
+
+    A name without parameters stands for the only recorded judge of that name. `option` is how the user names one.
+
+    Raises:
+        SciagentError: several are recorded and none is named, or nothing is recorded under the name.
+    """
+    found: dict[str, JudgeIdentity] = {}
+    for ledger in ledgers:
+        found |= ledger.judges()
+    recorded = [found[key] for key in sorted(found)]
+    if named is None and len(recorded) > 1:
+        raise SciagentError(
+            f"verdicts of several judges are recorded ({_names(recorded)}), which are never mixed: "
+            f"choose one with {option}"
+        )
+    if named is None or named in recorded:
+        return RecordedJudge(named or (recorded[0] if recorded else None))
+    same = [judge for judge in recorded if (judge.kind, judge.model) == (named.kind, named.model)]
+    if len(same) == 1 and not named.parameters:
+        return RecordedJudge(same[0])
+    told = f"recorded: {_names(recorded)}" if recorded else "no verdict of any judge is recorded"
+    raise SciagentError(f"nothing is recorded under the judge {judge_name(named)}; {told}")
+
+
+def judge_name(judge: JudgeIdentity) -> str:
+    """`kind:model`, with the parameters as JSON where there are any."""
+    return f"{judge.label} {json.dumps(judge.parameters, sort_keys=True)}" if judge.parameters else judge.label
+
+
+def _names(judges: Iterable[JudgeIdentity]) -> str:
+    return ", ".join(map(judge_name, judges))
+
+
+def all_verdicts(case: Case, rubric: Rubric, judge: Judge) -> dict[tuple[str, str | None], Verdict]:
+    """The verdict of every criterion of `rubric`, by criterion and finding (None for a criterion of the run)."""
+    verdicts = {}
+    for criterion in rubric.criteria:
+        for finding in [None] if criterion.scope == "run" else case.findings:
+            verdicts[criterion.id, finding] = case.verdict(criterion, finding, judge)
+    return verdicts

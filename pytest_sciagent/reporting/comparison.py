@@ -1,0 +1,384 @@
+"""All comparisons of the systems of a cohort, each made at the low and at the high ends of the scores.
+
+Where something is not assessed, the two ends differ. A conclusion is drawn only where every end leads to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from ..errors import SciagentError
+from ..statistics import (
+    Bounds,
+    Difficulty,
+    LeaveOut,
+    MeanInterval,
+    OrderComparison,
+    PairComparison,
+    RepeatVariance,
+    ScoredRun,
+    ScoreRange,
+    WeightSensitivity,
+    YieldAnalysis,
+    bootstrap_interval,
+    certain_leader,
+    compare_orders,
+    compare_pairs,
+    difficulty,
+    holm,
+    leave_out,
+    rank_ranges,
+    repeat_variance,
+    score_range,
+    shared_tasks,
+    system_means,
+    t_interval,
+    task_leads,
+    weight_sensitivity,
+    yield_analysis,
+)
+from ..statistics.base import mean_of
+from .cohort import Row, as_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..models import Rubric
+
+T = TypeVar("T")
+ALPHA = 0.05
+MARGIN = 4.0
+
+End = Literal["low", "high"]
+ENDS: tuple[End, End] = ("low", "high")
+PairEnd = Literal["low", "high", "against", "for"]
+PAIR_ENDS: Mapping[PairEnd, tuple[End, End]] = {
+    "low": ("low", "low"),
+    "high": ("high", "high"),
+    "against": ("low", "high"),
+    "for": ("high", "low"),
+}
+"""Which ends of the first and the second system meet; the crossed ones count all that is open against or for one."""
+Points = dict[str, dict[str, float]]
+"""Points by system and task, repeats averaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends(Generic[T]):
+    """One statistic at the low and at the high ends of all scores."""
+
+    low: T
+    high: T
+
+    @property
+    def both(self) -> tuple[T, T]:
+        return self.low, self.high
+
+    def at(self, end: End) -> T:
+        return self.low if end == "low" else self.high
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSummary:
+    """One system over all tasks that it has a score on. `led`: tasks it leads (ties shared) of those all have.
+
+    led_for_sure: tasks it leads whatever is not assessed turns out to be. places: best and worst possible one.
+    """
+
+    tasks: int
+    t: Ends[MeanInterval]
+    bootstrap: Ends[MeanInterval]
+    range: Ends[ScoreRange]
+    led: Ends[Fraction | None]
+    led_for_sure: int
+    places: tuple[int, int] | None
+    repeats: Ends[RepeatVariance]
+
+
+@dataclass(frozen=True, slots=True)
+class PairSummary:
+    """Systems `a` and `b`: every test at four ends, Holm's correction made over the pairs at each."""
+
+    a: str
+    b: str
+    ends: Mapping[PairEnd, PairComparison]
+
+    @property
+    def winner(self) -> str | None:
+        """The system that scores higher with significance at every end."""
+        signs = {_sign(end) if end.significant else 0 for end in self.ends.values()}
+        return {1: self.a, -1: self.b}.get(signs.pop()) if len(signs) == 1 else None
+
+    @property
+    def equivalent(self) -> bool | None:
+        """Whether the two are equivalent at every end; None where they are at some, or there is no test."""
+        found = {end.equivalence.equivalent for end in self.ends.values()}
+        return found.pop() if len(found) == 1 else None
+
+
+def _sign(pair: PairComparison) -> int:
+    """1 where mean and ranks speak for `a`, -1 where both speak for `b`, else 0."""
+    mean, plus, minus = pair.difference.mean or 0.0, pair.wilcoxon.w_plus or 0.0, pair.wilcoxon.w_minus or 0.0
+    return (mean > 0 and plus > minus) - (mean < 0 and plus < minus)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCheck:
+    """Means over shared tasks, as bounds by system, under two ways to score; and the two orders at both ends."""
+
+    before: Mapping[str, Bounds]
+    after: Mapping[str, Bounds]
+    ends: Ends[OrderComparison]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the runs of a system cost: totals over those that tell, and how many do."""
+
+    runs: int
+    with_cost: int
+    cost_usd: float
+    with_tokens: int
+    tokens: int
+    with_time: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Every comparison of a cohort. `shared`: tasks on which every system has a score.
+
+    means: over shared tasks, as bounds. leader: the system that is first there whatever the open points turn out to be.
+    main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
+    dimensions, items: shares (0..1) over all findings of a system, by id and system.
+    """
+
+    margin: float
+    seed: int
+    tasks: tuple[str, ...]
+    shared: tuple[str, ...]
+    systems: Mapping[str, SystemSummary]
+    means: Mapping[str, Bounds]
+    leader: str | None
+    pairs: tuple[PairSummary, ...]
+    difficulty: Ends[Difficulty]
+    main_body: OrderCheck | None
+    feasible: OrderCheck
+    infeasible: Mapping[str, str]
+    weights: Ends[WeightSensitivity]
+    domains: Ends[LeaveOut]
+    yields: Ends[YieldAnalysis] | None
+    dimensions: Mapping[str, Mapping[str, Bounds]]
+    items: Mapping[str, Mapping[str, Bounds]]
+    usage: Mapping[str, Usage]
+
+
+def check_comparable(table: pd.DataFrame) -> None:
+    """Whether there is anything to compare.
+
+    Raises:
+        SciagentError: no run has a score, or no two of several systems share a task.
+    """
+    scores = _points(as_rows(table), "score_low")
+    if not scores:
+        raise SciagentError("no run of the cohort has a score")
+    if len(scores) > 1 and not any(set(scores[a]) & set(scores[b]) for a, b in combinations(scores, 2)):
+        told = "; ".join(f"{system} has {', '.join(sorted(tasks))}" for system, tasks in sorted(scores.items())[:5])
+        raise SciagentError(f"no two systems share a task, so there is nothing to compare: {told}")
+
+
+def compare(table: pd.DataFrame, rubric: Rubric, *, margin: float = MARGIN, seed: int = 0) -> Comparison:
+    """Compare the systems of a cohort table whose runs `rubric` scored.
+
+    margin: points within which two systems count as equivalent. seed: of the bootstrap and of the drawn weights.
+
+    Raises:
+        ValueError: a margin that is not above 0.
+    """
+    rows = as_rows(table)
+    scores = _ends(lambda end: _points(rows, f"score_{end}"))
+    shared = shared_tasks(scores.low)
+    means = _bounds(scores, shared)
+    has_terms = any(row["main_body_low"] is not None for row in rows)
+    feasible = _ends(lambda end: _points(rows, f"feasible_{end}"))
+    main_body = _ends(lambda end: _points(rows, f"main_body_{end}"))
+    domains = {row["task"]: row["domain"] or "unknown" for row in rows}
+    share = "body" if has_terms else "dim"
+    return Comparison(
+        margin=margin,
+        seed=seed,
+        tasks=tuple(sorted({task for mine in scores.low.values() for task in mine})),
+        shared=shared,
+        systems=_systems(rows, scores, means, seed),
+        means=means,
+        leader=certain_leader(means),
+        pairs=_pairs(scores, margin),
+        difficulty=_ends(lambda end: difficulty(scores.at(end))),
+        main_body=_order_check(scores, main_body) if has_terms else None,
+        feasible=_order_check(scores, feasible),
+        infeasible={row["task"]: row["infeasible"] for row in rows if row["infeasible"] is not None},
+        weights=_ends(lambda end: _weights(rows, rubric, scores.at(end), end, share, seed)),
+        domains=_ends(lambda end: leave_out(scores.at(end), domains)),
+        yields=_ends(lambda end: _yields(rows, end)) if has_terms else None,
+        dimensions={d.id: _rates(rows, f"dim.{d.id}", "findings") for d in rubric.dimensions},
+        items={
+            c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria
+        },
+        usage=_usage(rows),
+    )
+
+
+def _ends(make: Callable[[End], T]) -> Ends[T]:
+    return Ends(make("low"), make("high"))
+
+
+def _repeats(rows: Iterable[Row], column: str) -> dict[str, dict[str, list[float]]]:
+    """The values of `column` in scored rows, by system and task."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        if row["score_low"] is not None and row[column] is not None:
+            found.setdefault(row["system"], {}).setdefault(row["task"], []).append(row[column])
+    return found
+
+
+def _points(rows: Iterable[Row], column: str) -> Points:
+    return {
+        system: {task: mean_of(values) for task, values in tasks.items()}
+        for system, tasks in _repeats(rows, column).items()
+    }
+
+
+def _bounds(points: Ends[Points], tasks: Iterable[str]) -> dict[str, Bounds]:
+    """Each system's mean over `tasks` at both ends; nothing where there is no task."""
+    chosen = list(tasks)
+    if not chosen:
+        return {}
+    low, high = ({s: mean_of(mine[task] for task in chosen) for s, mine in end.items()} for end in points.both)
+    return {system: (low[system], high[system]) for system in sorted(low)}
+
+
+def _systems(
+    rows: Sequence[Row], scores: Ends[Points], means: Mapping[str, Bounds], seed: int
+) -> dict[str, SystemSummary]:
+    repeats = _ends(lambda end: _repeats(rows, f"score_{end}"))
+    leads = _ends(lambda end: task_leads(scores.at(end)).leads)
+    sure = [
+        certain_leader({system: (scores.low[system][task], scores.high[system][task]) for system in scores.low})
+        for task in shared_tasks(scores.low)
+    ]
+    places = rank_ranges(means)
+
+    def summary(system: str) -> SystemSummary:
+        mine = Ends(scores.low[system], scores.high[system])
+        return SystemSummary(
+            tasks=len(mine.low),
+            t=_ends(lambda end: t_interval(mine.at(end))),
+            bootstrap=_ends(lambda end: bootstrap_interval(mine.at(end), seed=seed)),
+            range=_ends(lambda end: score_range(mine.at(end))),
+            led=_ends(lambda end: leads.at(end).get(system) if means else None),
+            led_for_sure=sure.count(system),
+            places=places.get(system),
+            repeats=_ends(lambda end: repeat_variance(repeats.at(end)[system])),
+        )
+
+    return {system: summary(system) for system in sorted(scores.low)}
+
+
+def _pairs(scores: Ends[Points], margin: float) -> tuple[PairSummary, ...]:
+    names = list(combinations(sorted(scores.low), 2))
+    found: dict[tuple[str, str], dict[PairEnd, PairComparison]] = {pair: {} for pair in names}
+    for name, (first, second) in PAIR_ENDS.items():
+        tests = {
+            (a, b): compare_pairs({a: scores.at(first)[a], b: scores.at(second)[b]}, margin=margin, alpha=ALPHA).pairs[
+                0
+            ]
+            for a, b in names
+        }
+        corrected = holm({pair: test.wilcoxon.p for pair, test in tests.items()}, ALPHA)
+        for pair, test in tests.items():
+            found[pair][name] = replace(test, holm_p=corrected.adjusted[pair], significant=corrected.significant[pair])
+    return tuple(PairSummary(a, b, found[a, b]) for a, b in names)
+
+
+def _order_check(before: Ends[Points], after: Ends[Points]) -> OrderCheck:
+    """Both orders over the tasks that every system has under both ways to score."""
+    tasks = set(shared_tasks(before.low)) & set(shared_tasks(after.low))
+    if set(before.low) != set(after.low):
+        tasks = set()
+    one, two = _bounds(before, sorted(tasks)), _bounds(after, sorted(tasks))
+
+    def orders(end: int) -> OrderComparison:
+        return compare_orders({s: b[end] for s, b in one.items()}, {s: b[end] for s, b in two.items()})
+
+    return OrderCheck(one, two, Ends(orders(0), orders(1)))
+
+
+def _weights(rows: Sequence[Row], rubric: Rubric, scores: Points, end: End, share: str, seed: int) -> WeightSensitivity:
+    """Systems scored over shared tasks under drawn weights of the dimensions.
+
+    What dimensions add to the score is linear in the weights (in the main body: of the two best findings as published);
+    everything else of the mean score stays as it is, so that the published weights give the published scores.
+    """
+    points: dict[str, float] = {}
+    for criterion in rubric.criteria:
+        if criterion.scope == "finding" and criterion.weight > 0:
+            points[criterion.dimension] = points.get(criterion.dimension, 0.0) + criterion.weight
+    means = system_means(scores)
+    tasks = shared_tasks(scores)
+    total = sum(points.values())
+    rates = {system: dict.fromkeys(points, 0.0) for system in means}
+    for dimension in points:
+        filled = [{**row, "rate": row[f"{share}.{dimension}_{end}"] or 0.0} for row in rows]
+        for system, mine in _points(filled, "rate").items():
+            if system in rates:
+                rates[system][dimension] = mean_of(mine[task] for task in tasks)
+    fixed = {s: means[s] - sum(100 * points[d] / total * rate for d, rate in rates[s].items()) for s in means}
+    return weight_sensitivity(rates, points or {"none": 1.0}, fixed=fixed, seed=seed)
+
+
+def _yields(rows: Iterable[Row], end: End) -> YieldAnalysis:
+    runs: dict[str, list[ScoredRun]] = {}
+    for row in rows:
+        if row[f"score_{end}"] is not None:
+            qualities = tuple(map(float, json.loads(row[f"qualities_{end}"])))
+            run = ScoredRun(row["task"], row[f"score_{end}"], row[f"without_yield_{end}"], qualities)
+            runs.setdefault(row["system"], []).append(run)
+    return yield_analysis(runs)
+
+
+def _rates(rows: Iterable[Row], column: str, weight: str | None) -> dict[str, Bounds]:
+    """The mean of a share over all findings of a system, or over its runs where there is no `weight` column."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for row in rows:
+        if row[f"{column}_low"] is not None:
+            count = float(row[weight]) if weight is not None else 1.0
+            found.setdefault(row["system"], []).append((count, row[f"{column}_low"], row[f"{column}_high"]))
+    return {
+        system: (
+            sum(count * low for count, low, _ in parts) / sum(count for count, _, _ in parts),
+            sum(count * high for count, _, high in parts) / sum(count for count, _, _ in parts),
+        )
+        for system, parts in sorted(found.items())
+    }
+
+
+def _usage(rows: Iterable[Row]) -> dict[str, Usage]:
+    mine: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["system"] is not None and row["state"] != "missing":
+            mine.setdefault(row["system"], []).append(row)
+
+    def known(runs: list[Row], *columns: str) -> list[Any]:
+        return [sum(row[c] or 0 for c in columns) for row in runs if any(row[c] is not None for c in columns)]
+
+    found = {}
+    for system, runs in sorted(mine.items()):
+        cost, tokens = known(runs, "cost_usd"), known(runs, "input_tokens", "output_tokens")
+        seconds = known(runs, "seconds")
+        found[system] = Usage(len(runs), len(cost), sum(cost), len(tokens), sum(tokens), len(seconds), sum(seconds))
+    return found

@@ -21,6 +21,7 @@ class Commands(click.Group):
         "verify": "runs",
         "schema": "runs",
         "ledger": "ledger",
+        "compare": "compare",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

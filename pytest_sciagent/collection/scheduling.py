@@ -12,8 +12,9 @@ from ..layout import MANIFEST
 class RunScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """xdist's own scope scheduling, with the run as scope for criteria and the file for other tests.
 
-    Two things differ: finished runs are forgotten, so that the cost of a finished item does not grow; and of a crashed
-    worker only what it had not begun goes to another, so that the item that crashed it is not run again.
+    Three things differ: finished runs are forgotten, so that the cost of a finished item does not grow; of a crashed
+    worker only what it had not begun goes to another, so that the item that crashed it is not run again; and a worker
+    that takes the place of a crashed one gets nothing before it has collected.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -28,6 +29,10 @@ class RunScheduling(LoadScopeScheduling):  # type: ignore[misc]
         scope = self._split_scope(self.registered_collections[node][item_index])
         if scope in work and all(work[scope].values()):
             del work[scope]
+
+    def _reschedule(self, node: Any) -> None:
+        if node in self.registered_collections:
+            super()._reschedule(node)
 
     def remove_node(self, node: Any) -> str | None:
         work = self.assigned_work[node]

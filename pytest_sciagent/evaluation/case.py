@@ -28,7 +28,7 @@ from ..plain import to_plain
 from ..runs import Run
 from ..scoring import RunFacts
 from ..tasks import Task
-from ..tasks.verification import Verification, VerificationFailed
+from ..tasks.verification import Perturbation, Verification, VerificationFailed
 from ..text import one_line
 from .questions import CANARY, Questions
 
@@ -267,6 +267,23 @@ class Case:
     def _novelty(self, finding: Finding, judge: Judge) -> NoveltyAnswer | None:
         request = self.questions.novelty(finding)
         return self._answer(request, judge, NoveltyAnswer) if request is not None else None
+
+    def perturbations(self, judge: Judge) -> list[tuple[str, Perturbation]]:
+        """For each reference card that a finding matches, whether it survives the task's perturbations.
+
+        Empty where no card is matched, or the task has no such scripts, or they fail (`verification_problem` tells).
+        """
+        found: list[tuple[str, Perturbation]] = []
+        for card, match in self.matches(judge):
+            if self.task is None or match is None or match.finding is None or not match.object:
+                continue
+            try:
+                survived = Verification(self.task, self.cache).perturbations(card.id)
+            except VerificationFailed as error:
+                self.verification_problem = one_line(f"verification of task {self.task.id}: {error}", 300)
+                continue
+            found += [(match.finding, perturbation) for perturbation in survived]
+        return found
 
     def recomputation(self, finding: Finding, judge: Judge) -> Recomputation | None:
         """What the task's data say about a finding's numbers; None where the task is not known."""

@@ -99,7 +99,12 @@ def as_table(rows: Iterable[Row], rubric: Rubric) -> pd.DataFrame:
 
 def as_rows(table: pd.DataFrame) -> list[Row]:
     """The rows of a table as plain values, None where a cell is empty."""
-    cells = {str(name): table[name].astype(object).where(table[name].notna(), None) for name in table.columns}
+    cells = {
+        str(name): [
+            None if gone else value for value, gone in zip(table[name].tolist(), table[name].isna(), strict=True)
+        ]
+        for name in table.columns
+    }
     return [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
 
 

@@ -30,8 +30,10 @@ def columns(head: Sequence[str], rows: Iterable[Sequence[str] | str]) -> list[st
             end += 1
         shown = [0, *range(start, end)]
         lines += [""] if lines else []
-        lines += [_line([row[n] for n in shown], [widths[n] for n in shown]) if not isinstance(row, str) else row
-                  for row in (head, *all_rows)]
+        lines += [
+            _line([row[n] for n in shown], [widths[n] for n in shown]) if not isinstance(row, str) else row
+            for row in (head, *all_rows)
+        ]
         start = end
     return lines
 
@@ -64,7 +66,8 @@ def span(low: float | None, high: float | None, digits: int = 1) -> str:
 
 def percent(low: float | None, high: float | None, digits: int = 0) -> str:
     """Two ends of a share (0..1) in percent."""
-    return span(*(None if end is None else end * 100 for end in (low, high)), digits)
+    shown = [None if end is None else end * 100 for end in (low, high)]
+    return span(shown[0], shown[1], digits)
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -151,15 +151,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Every comparison of a cohort. `shared`: tasks on which every system has a score.
+    """Every comparison of a cohort. `is_open`: some ends differ. `shared`: tasks on which every system has one.
 
     means: over shared tasks, as bounds. leader: the system that is first there whatever the open points turn out to be.
     main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
+    judges: by other judges of the same runs, if any.
     dimensions, items: shares (0..1) over all findings of a system, by id and system.
     """
 
     margin: float
     seed: int
+    is_open: bool
     tasks: tuple[str, ...]
     shared: tuple[str, ...]
     systems: Mapping[str, SystemSummary]
@@ -170,6 +172,7 @@ class Comparison:
     main_body: OrderCheck | None
     feasible: OrderCheck
     infeasible: Mapping[str, str]
+    judges: Mapping[str, OrderCheck]
     weights: Ends[WeightSensitivity]
     domains: Ends[LeaveOut]
     yields: Ends[YieldAnalysis] | None
@@ -192,39 +195,51 @@ def check_comparable(table: pd.DataFrame) -> None:
         raise SciagentError(f"no two systems share a task, so there is nothing to compare: {told}")
 
 
-def compare(table: pd.DataFrame, rubric: Rubric, *, margin: float = MARGIN, seed: int = 0) -> Comparison:
+def compare(
+    table: pd.DataFrame,
+    rubric: Rubric,
+    *,
+    margin: float = MARGIN,
+    seed: int = 0,
+    others: Mapping[str, pd.DataFrame] = {},
+) -> Comparison:
     """Compare the systems of a cohort table whose runs `rubric` scored.
 
     margin: points within which two systems count as equivalent. seed: of the bootstrap and of the drawn weights.
+    others: tables of the same runs by the verdicts of other judges, by the judge's name.
 
     Raises:
         ValueError: a margin that is not above 0.
     """
     rows = as_rows(table)
-    scores = _ends(lambda end: _points(rows, f"score_{end}"))
+    scores = _scores(rows)
     shared = shared_tasks(scores.low)
     means = _bounds(scores, shared)
     has_terms = any(row["main_body_low"] is not None for row in rows)
-    feasible = _ends(lambda end: _points(rows, f"feasible_{end}"))
-    main_body = _ends(lambda end: _points(rows, f"main_body_{end}"))
-    domains = {row["task"]: row["domain"] or "unknown" for row in rows}
+    is_open = any(
+        row[name] != row[f"{name.removesuffix('_low')}_high"] for row in rows for name in row if name.endswith("_low")
+    )
+    each = _ends if is_open else _once
+    domains = {row["task"]: row["domain"] for row in rows if row["domain"] is not None}
     share = "body" if has_terms else "dim"
     return Comparison(
         margin=margin,
         seed=seed,
+        is_open=is_open,
         tasks=tuple(sorted({task for mine in scores.low.values() for task in mine})),
         shared=shared,
         systems=_systems(rows, scores, means, seed),
         means=means,
         leader=certain_leader(means),
         pairs=_pairs(scores, margin),
-        difficulty=_ends(lambda end: difficulty(scores.at(end))),
-        main_body=_order_check(scores, main_body) if has_terms else None,
-        feasible=_order_check(scores, feasible),
+        difficulty=each(lambda end: difficulty(scores.at(end))),
+        main_body=_order_check(scores, _scores(rows, "main_body")) if has_terms else None,
+        feasible=_order_check(scores, _scores(rows, "feasible")),
         infeasible={row["task"]: row["infeasible"] for row in rows if row["infeasible"] is not None},
-        weights=_ends(lambda end: _weights(rows, rubric, scores.at(end), end, share, seed)),
-        domains=_ends(lambda end: leave_out(scores.at(end), domains)),
-        yields=_ends(lambda end: _yields(rows, end)) if has_terms else None,
+        judges={name: _order_check(scores, _scores(as_rows(other))) for name, other in others.items()},
+        weights=each(lambda end: _weights(rows, rubric, scores.at(end), end, share, seed)),
+        domains=each(lambda end: leave_out(scores.at(end), domains)),
+        yields=each(lambda end: _yields(rows, end)) if has_terms else None,
         dimensions={d.id: _rates(rows, f"dim.{d.id}", "findings") for d in rubric.dimensions},
         items={
             c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria
@@ -235,6 +250,12 @@ def compare(table: pd.DataFrame, rubric: Rubric, *, margin: float = MARGIN, seed
 
 def _ends(make: Callable[[End], T]) -> Ends[T]:
     return Ends(make("low"), make("high"))
+
+
+def _once(make: Callable[[End], T]) -> Ends[T]:
+    """Where all ends are the same."""
+    made = make("low")
+    return Ends(made, made)
 
 
 def _repeats(rows: Iterable[Row], column: str) -> dict[str, dict[str, list[float]]]:
@@ -251,6 +272,10 @@ def _points(rows: Iterable[Row], column: str) -> Points:
         system: {task: mean_of(values) for task, values in tasks.items()}
         for system, tasks in _repeats(rows, column).items()
     }
+
+
+def _scores(rows: Sequence[Row], column: str = "score") -> Ends[Points]:
+    return _ends(lambda end: _points(rows, f"{column}_{end}"))
 
 
 def _bounds(points: Ends[Points], tasks: Iterable[str]) -> dict[str, Bounds]:

@@ -6,15 +6,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..statistics import Bounds, Correlation
+from ..statistics import Bounds
 from ..text import one_line
 from .cohort import Row, as_rows
 from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
-from .comparison import ALPHA, Comparison, PairEnd, PairSummary, SystemSummary
-from .comparison_orders import domains, ends_of, feasibility, main_body, repeats, weights, yields
+from .comparison import ALPHA, Comparison, End, PairEnd, PairSummary
+from .comparison_orders import (
+    correlation_text,
+    domains,
+    ends_of,
+    feasibility,
+    judges,
+    main_body,
+    order_text,
+    per_end,
+    repeats,
+    weights,
+    yields,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PAIR_NAMES: Mapping[PairEnd, str] = {"low": "low ends", "high": "high ends", "against": "least", "for": "most"}
+NO_NAME: Mapping[PairEnd, str] = {"low": ""}
 
 Section = tuple[str, list[str]]
 """Title and lines."""
@@ -37,6 +52,7 @@ def comparison_sections(table: pd.DataFrame, comparison: Comparison) -> Iterator
         ("MAIN BODY: without yield, targets and penalty", main_body(comparison)),
         ("REPEATS: noise of a run", repeats(comparison)),
         ("FEASIBILITY: without what a task makes impossible", feasibility(comparison)),
+        ("JUDGES: the same runs by other recorded verdicts", judges(comparison)),
         ("WEIGHTS: drawn around those of the rubric", weights(comparison)),
         ("DOMAINS: each left out in turn", domains(comparison)),
         ("YIELD: whether registering more findings pays", yields(comparison)),
@@ -55,7 +71,9 @@ def _head(rows: Sequence[Row], comparison: Comparison) -> Section:
     lines = paragraph(f"rubric {first['rubric']}, profile {first['profile']}, judge {first['judge'] or 'none'}")
     lines += paragraph("points of 0..100; low..high where something is not assessed or in error")
     if comparison.is_open:
-        told = "every statistic is made at the low and at the high ends; a conclusion is drawn only where all ends agree"
+        told = (
+            "every statistic is made at the low and at the high ends; a conclusion is drawn only where all ends agree"
+        )
         lines += paragraph(told)
     return title, lines
 
@@ -66,18 +84,22 @@ def _head(rows: Sequence[Row], comparison: Comparison) -> Section:
 def _runs(rows: Sequence[Row]) -> list[str]:
     terms = {"score": "score", "S1": "s1", "S2": "s2", "yield": "yield", "target": "target", "penalty": "penalty"}
     told = {title: name for title, name in terms.items() if any(row[f"{name}_low"] is not None for row in rows)}
-    lines: list[Sequence[str] | str] = []
+    scores: list[Sequence[str] | str] = []
+    delivered: list[Sequence[str] | str] = []
     system = None
     for row in (row for row in rows if row["system"] is not None):
         if row["system"] != system:
             system = row["system"]
-            lines.append(system)
-        points = [span(row[f"{name}_low"], row[f"{name}_high"]) for name in told.values()]
+            scores.append(system)
+            delivered.append(system)
         task = row["task"] if row["repeat"] == 1 else f"{row['task']}.r{row['repeat']}"
-        lines.append((task, *points, _findings(row), percent(row["assessed"], row["assessed"]), _status(row)))
-    return columns(("task", *told, "findings", "assessed", "status"), lines) + paragraph(
-        "findings: after and before duplicates are merged; assessed: % of the rubric's weight that has a level"
-    )
+        scores.append((task, *(span(row[f"{name}_low"], row[f"{name}_high"]) for name in told.values())))
+        minutes = None if row["seconds"] is None else row["seconds"] / 60
+        assessed = percent(row["assessed"], row["assessed"])
+        delivered.append((task, _status(row), _findings(row), assessed, number(minutes), number(row["cost_usd"], 2)))
+    lines = [*columns(("task", *told), scores), ""]
+    lines += columns(("task", "status", "findings", "assessed %", "minutes", "US dollars"), delivered)
+    return lines + paragraph("findings: after and before duplicates are merged; assessed: share of the rubric's weight")
 
 
 def _findings(row: Row) -> str:
@@ -110,9 +132,11 @@ def _systems(comparison: Comparison) -> list[str]:
             )
     found = columns(("", "tasks", "mean", "95 % t", "95 % bootstrap", "range", "leads", "for sure"), lines)
     found += paragraph(
-        f"leads: tasks, of the {len(comparison.shared)} that all systems have, on which a system is first (ties shared);"
-        " for sure: whatever is not assessed turns out to be"
+        f"leads: of the {count(len(comparison.shared), 'task')} that all systems have, those on which a system is "
+        "first (ties shared); for sure: whatever is not assessed turns out to be"
     )
+    if len(comparison.means) > 1:
+        found += paragraph(f"{order_text(comparison.means)} (>: ahead for sure; =: tied; ~: open)")
     reasons = {i.reason: n for n, s in comparison.systems.items() for e in (s.t, s.range) for i in e.both if i.reason}
     for reason, name in reasons.items():
         found += paragraph(f"{name}: {reason}.")
@@ -138,7 +162,7 @@ def _leader(comparison: Comparison) -> str:
             + (", whatever is not assessed turns out to be" if comparison.is_open else "")
             + ". Whether that would hold on other tasks, the tests of pairs tell."
         )
-    if len({bounds for bounds in comparison.means.values()}) == 1 and not comparison.is_open:
+    if len(set(comparison.means.values())) == 1 and not comparison.is_open:
         return f"{where}, all systems have the same mean: none is named as leading."
     first = ", ".join(name for name, s in comparison.systems.items() if s.places is not None and s.places[0] == 1)
     why = "their intervals overlap, and what is not assessed could turn it" if comparison.is_open else "they tie"
@@ -153,10 +177,8 @@ def _pairs(comparison: Comparison) -> list[str]:
         return paragraph("One system: there is no pair.")
     rows: list[Sequence[str] | str] = []
     for pair in comparison.pairs:
-        names: dict[PairEnd, str] = {"low": "low ends", "high": "high ends"}
-        names |= {"against": "least", "for": "most"}
         rows.append(f"{pair.a} - {pair.b}")
-        for end, label in names.items() if comparison.is_open else [("low", "")]:
+        for end, label in PAIR_NAMES.items() if comparison.is_open else NO_NAME.items():
             test = pair.ends[end]
             difference, ranks, tost = test.difference, test.wilcoxon, test.equivalence
             within = {True: "yes", False: "no", None: NOTHING}[tost.equivalent]
@@ -178,7 +200,7 @@ def _pairs(comparison: Comparison) -> list[str]:
     lines = columns(head, rows)
     if comparison.is_open:
         lines += paragraph(
-            "least, most: all that is not assessed counts against the first system and for the second, and the other way"
+            "least: what is not assessed counts against the first system and for the second; most: the other way round"
         )
     lines += paragraph(
         f"Wilcoxon's signed-rank test, exact, zero differences dropped; Holm's correction over the pairs; TOST: within "
@@ -201,7 +223,8 @@ def _verdict(pair: PairSummary, comparison: Comparison) -> str:
     elif any(end.significant for end in ends):
         told.append("significant at some ends only: what is not assessed could turn it, so no winner is named.")
     else:
-        told.append(f"no difference is shown{every}{_least_p(low.wilcoxon.n)}.")
+        any_end = " at any end" if comparison.is_open else ""
+        told.append(f"no difference is shown{any_end}{_least_p(low.wilcoxon.n)}.")
     if pair.equivalent:
         told.append(f"Equivalent within {comparison.margin:g} points{every}.")
     elif any(end.equivalence.equivalent for end in ends):
@@ -218,7 +241,9 @@ def _least_p(differences: int) -> str:
     least = 2.0 ** (1 - differences)
     if not differences or least <= ALPHA:
         return ""
-    return f"; {count(differences, 'task')} can't show one: the smallest p there is is {number(min(least, 1.0), 3)}"
+    return (
+        f"; {count(differences, 'difference')} can't show one: the smallest p possible is {number(min(least, 1.0), 3)}"
+    )
 
 
 # ---- tasks, shares, usage
@@ -228,30 +253,26 @@ def _tasks(comparison: Comparison) -> list[str]:
     low, high = comparison.difficulty.both
     if not low.tasks:
         return paragraph(f"Not known: {low.correlation.reason or 'no task that every system has'}.")
+    ends = [(label, comparison.difficulty.at(end)) for label, end in ends_of(comparison)]
     rows: list[Sequence[str]] = [
-        (task, span(low.means[n], high.means[n]), *(number(end.disagreement[n]) for end in (low, high)))
+        (task, span(low.means[n], high.means[n]), *(number(end.disagreement[n]) for _, end in ends))
         for n, task in enumerate(low.tasks)
     ]
-    found = columns(("task", "mean of systems", "spread, low ends", "spread, high ends"), rows)
-    for label, end in ends_of(comparison):
-        found += paragraph(_correlation(label, comparison.difficulty.at(end).correlation))
+    head = ("task", "mean of systems", *(f"spread, {label}" if label else "spread" for label, _ in ends))
+    found = columns(head, rows) + per_end(comparison, lambda end: _correlation(comparison, end))
     return found + (paragraph(low.warning) if low.correlation.pearson is not None else [])
 
 
-def _correlation(label: str, found: Correlation) -> str:
-    where = f"{label}: " if label else ""
-    if found.pearson is None:
-        return f"{where}no correlation: {found.reason}."
-    return (
-        f"{where}Pearson r {number(found.pearson, 2)} (p {probability(found.pearson_p)}), "
-        f"Spearman {number(found.spearman, 2)} (p {probability(found.spearman_p)}), {count(found.n, 'task')}."
-    )
+def _correlation(comparison: Comparison, end: End) -> str:
+    return f"mean against spread: {correlation_text(comparison.difficulty.at(end).correlation, 'task')}"
 
 
 def _shares(shares: Mapping[str, Mapping[str, Bounds]]) -> list[str]:
     systems = sorted({system for found in shares.values() for system in found})
     rows = [
-        (name, *(percent(*found[s]) if s in found else NOTHING for s in systems)) for name, found in shares.items() if found
+        (name, *(percent(*found[s]) if s in found else NOTHING for s in systems))
+        for name, found in shares.items()
+        if found
     ]
     return columns(("", *systems), rows) if rows else []
 

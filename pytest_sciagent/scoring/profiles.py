@@ -60,6 +60,8 @@ def score_feasible(criteria: Iterable[Criterion], levels: Levels, infeasible: Co
     """
     every = list(criteria)
     kept = feasible_criteria(every, infeasible)
-    before, after = (sum((exact(c.weight) for c in group if c.weight > 0), start=Fraction(0)) for group in (every, kept))
+    before, after = (
+        sum((exact(c.weight) for c in group if c.weight > 0), start=Fraction(0)) for group in (every, kept)
+    )
     found = score_finding(kept, levels)
     return FindingScore(found.score.scaled(before / after) if after else Interval.point(0), found.assessed)

@@ -1,0 +1,130 @@
+"""The command that compares systems."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import SciagentError
+from .common import PATH, find, sources_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..evaluation import Sources
+    from ..models import Rubric
+
+MANY = 4
+"""Runs from which on a terminal is told how far scoring is."""
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
+@click.option("--profile", default=None, help="Add levels up by this profile, not the rubric's own.")
+@click.option(
+    "--judge", default=None, metavar="KIND:MODEL", help="Whose recorded verdicts (default: the only judge's)."
+)
+@click.option("--judge-param", multiple=True, metavar="NAME=VALUE", help="A parameter of that judge (repeatable).")
+@click.option(
+    "--other-judge",
+    "others",
+    multiple=True,
+    metavar="KIND:MODEL",
+    help="Another judge with recorded verdicts: whether the order of systems holds by them (repeatable).",
+)
+@click.option(
+    "--margin", type=float, default=4.0, show_default=True, help="Points within which two systems are equivalent."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap and the drawn weights."
+)
+@click.option("--csv", type=PATH, default=None, help="Write the cohort's table, a row a run, as CSV.")
+@click.option("--parquet", type=PATH, default=None, help="Write the cohort's table as Parquet.")
+@click.option("--json", type=PATH, default=None, help="Write the table and every statistic as JSON.")
+def compare(
+    runs: tuple[Path, ...],
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    name: str | None,
+    profile: str | None,
+    judge: str | None,
+    judge_param: tuple[str, ...],
+    others: tuple[str, ...],
+    margin: float,
+    seed: int,
+    csv: Path | None,
+    parquet: Path | None,
+    json: Path | None,
+) -> None:
+    """Compare the systems that made RUNS, task by task, by recorded verdicts. Nobody is asked.
+
+    RUNS are frozen runs, folders of them, or tables that an earlier call wrote by --csv or --parquet. A task that a
+    system has no run on is a row without a score; a run that delivered nothing counts as 0. Where something is not
+    assessed, scores are intervals, and no winner is named where they overlap.
+
+    \b
+    Example:
+        sciagent compare runs/plain runs/guided --csv cohort.csv
+    """
+    from ..evaluation.recorded import read_rubric
+    from ..reporting.cohort_files import SUFFIXES, combine, read_table, write_csv, write_parquet
+    from ..reporting.comparison import check_comparable
+    from ..reporting.comparison import compare as compare_table
+    from ..reporting.comparison_json import write_comparison
+    from ..reporting.comparison_text import comparison_text
+    from ..reporting.results import PROFILES
+    from ..rubrics import DEFAULT_RUBRIC
+
+    if not (math.isfinite(margin) and 0 < margin <= 100):
+        raise SciagentError(f"--margin {margin:g}: give points above 0, at most 100")
+    for path in tasks:
+        if not path.is_dir():
+            raise SciagentError("--tasks: there is no such folder", path=path)
+    rubric = read_rubric(name or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
+    files = [path for path in runs if path.suffix in SUFFIXES and path.is_file()]
+    frozen = tuple(path for path in runs if path not in files)
+    if files and others:
+        raise SciagentError("--other-judge needs frozen runs: a table holds the verdicts of one judge")
+    parts = [(str(path), read_table(path, rubric)) for path in files]
+    sources = sources_of(tasks, folder)
+    if frozen:
+        parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param)))
+    table = combine(parts, rubric)
+    check_comparable(table)
+    again = {other: _score(frozen, sources, rubric, other, ()) for other in others}
+    comparison = compare_table(table, rubric, margin=margin, seed=seed, others=again)
+    click.echo(comparison_text(table, comparison), nl=False)
+    if csv is not None:
+        write_csv(csv, table)
+    if parquet is not None:
+        write_parquet(parquet, table)
+    if json is not None:
+        write_comparison(json, table, comparison)
+
+
+def _score(
+    runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str | None, parameters: tuple[str, ...]
+) -> pd.DataFrame:
+    from ..evaluation.recorded import judge_name, recorded_judge
+    from ..judging.identity import parse_identity
+    from ..reporting.cohort import cohort_table
+    from ..reporting.scored_runs import open_runs, score_run
+
+    if parameters and judge is None:
+        raise SciagentError("--judge-param belongs to a judge: name it with --judge KIND:MODEL")
+    named = parse_identity(judge, parameters) if judge is not None else None
+    opened = open_runs(find(runs), sources, rubric)
+    whose = recorded_judge((o.case.ledger for o in opened if o.case), named, "--judge KIND:MODEL (and --judge-param)")
+    shown = sys.stderr.isatty() and len(opened) >= MANY
+    bar = click.progressbar(opened, label="scoring runs", file=sys.stderr) if shown else nullcontext(opened)
+    with bar as progress:
+        scored = [score_run(run, rubric, whose) for run in progress]
+    return cohort_table(scored, rubric, judge_name(whose.identity) if whose.identity is not None else None)

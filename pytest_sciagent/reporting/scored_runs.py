@@ -1,0 +1,73 @@
+"""Runs opened and scored for a cohort, without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..collection.index import RunIndex, check_distinct, index_run
+from ..errors import SciagentError
+from ..evaluation import Case, Sources, open_case
+from ..evaluation.recorded import all_verdicts
+from ..judging.judge import Judge
+from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest
+from ..runs import Run
+from ..tasks import find_task
+from .cohort import CohortRun
+from .results import run_result
+
+
+@dataclass(slots=True)
+class OpenRun:
+    """A run as found on disk; `case` is None unless it is sound, and is let go of once it is scored."""
+
+    index: RunIndex
+    case: Case | None
+    manifest: RunManifest | None
+    task: TaskManifest | None
+
+
+def open_runs(paths: Iterable[Path], sources: Sources, rubric: Rubric) -> list[OpenRun]:
+    """Look at every run: its manifest, every hash, its task, its ledger.
+
+    Raises:
+        SciagentError: no run can be used, two are the same run, a task or ledger that can't be read, or a run of
+            another task than the one an induced rubric is made for.
+    """
+    opened = [_open(index_run(path, sources.rootdir), sources) for path in paths]
+    indexes = [run.index for run in opened]
+    if all(index.state == "broken" for index in indexes):
+        told = "\n".join(f"{index.label}: {'; '.join(index.problems)}" for index in indexes[:5])
+        raise SciagentError(f"no usable run:\n{told}")
+    check_distinct(indexes)
+    for index in indexes:
+        if rubric.task_id not in (None, index.task_id) and index.state != "broken":
+            raise SciagentError(
+                f"rubric {rubric.id!r} is made for task {rubric.task_id!r}, and {index.label} is not of it"
+            )
+    return opened
+
+
+def _open(index: RunIndex, sources: Sources) -> OpenRun:
+    path = Path(index.path)
+    if index.state == "sound":
+        case = open_case(path, sources, _keep_nothing, asking="never")
+        if case.task is not None:
+            case.task.check()
+        return OpenRun(index, case, case.run.manifest, case.task.manifest if case.task is not None else None)
+    manifest = Run.load(path).manifest if index.state == "undelivered" else None
+    task = find_task(index.task_id, sources.task_folders) if index.system else None
+    return OpenRun(index, None, manifest, task.manifest if task is not None else None)
+
+
+def _keep_nothing(label: str, entry: LedgerEntry) -> None:
+    """Nobody is asked, so there is no new answer to keep."""
+
+
+def score_run(run: OpenRun, rubric: Rubric, judge: Judge) -> CohortRun:
+    """Score one run by the recorded answers of `judge`."""
+    verdicts = all_verdicts(run.case, rubric, judge) if run.case is not None else {}
+    result = run_result(run.index, run.case, verdicts, (rubric,), judge)
+    run.case = None
+    return CohortRun(result, run.manifest, run.task)

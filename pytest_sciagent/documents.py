@@ -165,7 +165,9 @@ def _validated(data: Any, model: type[M], path: Path | str, node: yaml.Node | No
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        errors = error.errors(include_url=False)
+        # A key written wrongly is missing under its right name, too: its own error says more.
+        first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
         more = error.error_count() - 1
         message = _explain(first, model, data)
         if more:

@@ -6,14 +6,19 @@ otherwise: `ev.full` 1, `ev.half` 0.5, `rob.zero` 0, and `rob.open`, which nobod
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from pytest_sciagent.cli import main
 from pytest_sciagent.evaluation import Sources, open_case
 from pytest_sciagent.judging.clients import Reply
 from pytest_sciagent.judging.handoff import handoff_identity
@@ -196,6 +201,18 @@ class Cohort:
         run = self.pytester.runpytest_subprocess if fresh else self.pytester.runpytest_inprocess
         left_out = UNUSED if cache else (*UNUSED, "cacheprovider")
         return run(*(part for name in left_out for part in ("-p", f"no:{name}")), *args)
+
+    def sciagent(self, *args: str | Path) -> tuple[int, str, str]:
+        """Run the command `sciagent`; give its exit code, what it printed and what it complained of."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.object(sys, "argv", ["sciagent", *map(str, args)]),
+            pytest.raises(SystemExit) as end,
+        ):
+            main()
+        return int(end.value.code or 0), out.getvalue(), err.getvalue()
 
     def results(self, *args: str | Path, code: int | None = None, **how: Any) -> dict[str, Any]:
         """Run pytest with `--sciagent-json` and give what it wrote."""

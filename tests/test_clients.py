@@ -466,7 +466,7 @@ def test_an_attempt_that_times_out_by_itself(kind: str, monkeypatch: pytest.Monk
     name = "AsyncOpenAI" if kind == "openai" else "AsyncAnthropic"
     real = getattr(sdk, name)
     http = httpx2.AsyncClient(transport=httpx2.MockTransport(no_route))
-    monkeypatch.setattr(sdk, name, lambda **given: real(**given, http_client=http))
+    monkeypatch.setattr(sdk, name, lambda **given: real(**(given | {"http_client": http})))
     reply = reply_to(lambda request, n: FINE, kind, max_retries=0)
     assert (reply.status, reply.fatal) == ("timeout", False)
     assert "timed out" in reply.detail

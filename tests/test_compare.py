@@ -24,7 +24,7 @@ from pytest_sciagent.cli import main
 from pytest_sciagent.models import Rubric
 from pytest_sciagent.reporting.cohort import Row, as_rows, as_table, column_types
 from pytest_sciagent.reporting.cohort_files import read_table, write_csv, write_parquet
-from pytest_sciagent.reporting.comparison import Comparison, compare
+from pytest_sciagent.reporting.comparison import ENDS, Comparison, compare
 from pytest_sciagent.reporting.comparison_text import comparison_text
 from pytest_sciagent.rubrics import load_rubric
 from pytest_sciagent.scoring import Interval, score_feasible, score_finding
@@ -137,44 +137,42 @@ def csv_of(tmp_path: Path) -> Callable[[Scores], Path]:
 # ---- the shipped runs
 
 
-def test_shipped_runs(sciagent: Sciagent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call prints and writes all of it; tables stand for their runs; a session gives the same scores."""
-    monkeypatch.chdir(REPOSITORY)
-    csv, parquet, file = (tmp_path / f"cohort.{suffix}" for suffix in ("csv", "parquet", "json"))
-    printed = sciagent("compare", "runs/plain", "runs/guided", "--csv", csv, "--parquet", parquet, "--json", file)
-    assert printed.startswith(
-        "2 systems, 3 tasks, 6 runs\n  rubric truthinsight 1.0, profile truthinsight, judge handoff:claude"
-    )
-    for title in (
-        "RUNS",
-        "SYSTEMS",
-        "PAIRS",
-        "TASKS",
-        "MAIN BODY",
-        "REPEATS",
-        "FEASIBILITY",
-        "WEIGHTS",
-        "DOMAINS",
-        "YIELD",
-    ):
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the installed command prints and writes about the shipped runs."""
+    folder = tmp_path_factory.mktemp("shipped")
+    command = [str(Path(sys.executable).with_name("sciagent")), "compare", "runs/plain", "runs/guided"]
+    for suffix in ("csv", "parquet", "json"):
+        command += [f"--{suffix}", str(folder / f"cohort.{suffix}")]
+    result = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True)
+    assert result.stderr == ""
+    return result.stdout, folder
+
+
+def test_shipped_runs(shipped: tuple[str, Path], sciagent: Sciagent) -> None:
+    """One call prints and writes all of it; tables stand for the runs they were made of, to the last digit."""
+    printed, folder = shipped
+    csv, parquet, file = (folder / f"cohort.{suffix}" for suffix in ("csv", "parquet", "json"))
+    assert printed.startswith("2 systems, 3 tasks, 6 runs\n  rubric truthinsight 1.0, profile truthinsight, judge ")
+    for title in ("RUNS", "SYSTEMS", "PAIRS", "TASKS", "MAIN BODY", "REPEATS", "FEASIBILITY", "WEIGHTS", "DOMAINS"):
         assert section(printed, title)
     assert "the smallest p possible is 0.250" in flat(printed)
-
-    again = tmp_path / "again.json"
-    assert sciagent("compare", csv, "--json", again) == printed
-    assert again.read_bytes() == file.read_bytes()
-    assert (
-        sciagent("compare", parquet, "--parquet", tmp_path / "again.parquet", "--csv", tmp_path / "again.csv")
-        == printed
-    )
-    assert (tmp_path / "again.csv").read_bytes() == csv.read_bytes()
+    again = {suffix: folder / f"again.{suffix}" for suffix in ("csv", "parquet", "json")}
+    assert sciagent("compare", csv, "--json", again["json"], "--parquet", again["parquet"]) == printed
+    assert sciagent("compare", parquet, "--csv", again["csv"]) == printed
+    assert again["json"].read_bytes() == file.read_bytes()
+    assert again["csv"].read_bytes() == csv.read_bytes()
     assert_frame_equal(read_table(csv, PUBLISHED), read_table(parquet, PUBLISHED))
-    assert_frame_equal(read_table(tmp_path / "again.parquet", PUBLISHED), read_table(csv, PUBLISHED))
+    assert_frame_equal(read_table(again["parquet"], PUBLISHED), read_table(csv, PUBLISHED))
 
+
+def test_a_session_scores_the_same(shipped: tuple[str, Path]) -> None:
+    """Runs, terms, systems and dimensions are those that pytest finds."""
+    file = shipped[1] / "cohort.json"
     told = json.loads(file.read_text("utf-8"))
     assert told["schema"] == "sciagent-comparison/1"
     assert (told["margin"], told["seed"], told["rubric_digest"]) == (4.0, 0, PUBLISHED.digest)
-    session = tmp_path / "session.json"
+    session = shipped[1] / "session.json"
     command = [
         sys.executable,
         "-m",
@@ -185,7 +183,7 @@ def test_shipped_runs(sciagent: Sciagent, tmp_path: Path, monkeypatch: pytest.Mo
         "-p",
         "no:cacheprovider",
     ]
-    subprocess.run(command, check=False, capture_output=True)
+    subprocess.run(command, cwd=REPOSITORY, check=False, capture_output=True)
     results = json.loads(session.read_text("utf-8"))
     mine = {(run["system"], run["task"]): run for run in told["runs"]}
     for run in results["runs"]:
@@ -200,11 +198,9 @@ def test_shipped_runs(sciagent: Sciagent, tmp_path: Path, monkeypatch: pytest.Mo
             assert told["dimensions"][name][system["name"]] == pytest.approx(list(share.values()), abs=1e-6)
 
 
-def test_terms_of_the_shipped_runs_add_up(sciagent: Sciagent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terms_of_the_shipped_runs_add_up(shipped: tuple[str, Path]) -> None:
     """Each score is its terms; each main body, the weights times the dimensions' part in it."""
-    monkeypatch.chdir(REPOSITORY)
-    sciagent("compare", "runs", "--csv", tmp_path / "c.csv")
-    rows = as_rows(read_table(tmp_path / "c.csv", PUBLISHED))
+    rows = as_rows(read_table(shipped[1] / "cohort.csv", PUBLISHED))
     assert len(rows) == 6
     for run in rows:
         for end, other in (("low", "high"), ("high", "low")):
@@ -418,6 +414,21 @@ def test_failed_broken_and_missing_runs_are_rows(repository: Cohort, sciagent: S
     assert sciagent("compare", "runs", "--rubric", "small") == printed
 
 
+def test_nothing_delivered_at_all(csv_of: Callable[[Scores], Path], sciagent: Sciagent) -> None:
+    """A cohort of failures is compared as any other: all have 0, and nobody leads."""
+    rows = []
+    for system in ("a", "b"):
+        blank = {f"{kind}.{d.id}_{end}": None for kind in ("dim", "body") for d in PUBLISHED.dimensions for end in ENDS}
+        none = {"state": "undelivered", "status": "failed", "findings": 0, "distinct_low": 0, "distinct_high": 0}
+        rows += [row(system, task, 0.0, qualities_low="[]", qualities_high="[]", **none, **blank) for task in six(0, 0)]
+    path = csv_of({"a": {"t1": 1.0}})
+    write_csv(path, as_table(rows, PUBLISHED))
+    text = flat(sciagent("compare", path))
+    assert "no system is named as leading: a, b have the same mean." in text
+    assert "DIMENSIONS" not in text
+    assert "a = b in 100.0 %" in text
+
+
 def test_usage_and_repeats_from_manifests(repository: Cohort, sciagent: Sciagent) -> None:
     """Cost and time are the manifests'; a repeat has a row of its own."""
     for repeat in (1, 2):
@@ -486,7 +497,7 @@ def test_profile_of_the_benchmark(repository: Cohort, sciagent: Sciagent) -> Non
     assert (alpha["main_body_low"], alpha["main_body_high"]) == (56, 56)
     other = runs["alpha", "t2"]
     # Without rob.zero (20 of 100), 80 and 40 points become 100 and 50.
-    assert other["feasible_high"] == other["score_high"] + pytest.approx(0.6 * 20 + 0.2 * 10)
+    assert other["feasible_high"] == pytest.approx(other["score_high"] + 0.6 * 20 + 0.2 * 10)
     assert told["yields"]["low"]["systems"]["alpha"]["findings"] == 2
 
 
@@ -554,11 +565,11 @@ def test_one_system(csv_of: Callable[[Scores], Path], sciagent: Sciagent) -> Non
 
 def test_all_ties(csv_of: Callable[[Scores], Path], sciagent: Sciagent) -> None:
     text = flat(sciagent("compare", csv_of({"a": six(50, 50, 50), "b": six(50, 50, 50)})))
-    assert "all systems have the same mean: none is named as leading" in text
+    assert "no system is named as leading: a, b have the same mean." in text
     assert "a = b (>: ahead for sure" in text
     assert "every difference is 0" in text
-    assert "all scores are equal: the interval is a point" in text
-    assert re.search(r"3 1 1/2 +0|1 1/2", text)
+    assert "a, b: all scores are equal: the interval is a point" in text
+    assert len(re.findall(r" 1 1/2 0 ", text)) == 2
 
 
 def test_runs_scored_in_different_ways(repository: Cohort, sciagent: Sciagent, tmp_path: Path) -> None:
@@ -619,7 +630,8 @@ def test_rubric_of_another_task(repository: Cohort, sciagent: Sciagent) -> None:
         (["nowhere"], "there is no such file or folder"),
         (["tasks"], "no frozen run at or below"),
         (["runs", "--rubric", "smal"], "did you mean 'small'?"),
-        (["runs", "--rubric", "small", "--profile", "other"], "rubric 'small' with profile 'other'"),
+        (["runs", "--rubric", "small", "--profile", "other"], "profile 'other' is not available; choose from"),
+        (["runs", "--rubric", "five", "--profile", "truthinsight"], "needs weights that add up to 100, these give 5"),
         (["runs", "--rubric", "small", "--profile", "required"], "profile 'required' is not available"),
         (["runs", "--rubric", "small", "--tasks", "nowhere"], "--tasks: there is no such folder"),
         (["runs", "--rubric", "small", "--margin", "0"], "--margin 0: give points above 0"),
@@ -633,25 +645,27 @@ def test_rubric_of_another_task(repository: Cohort, sciagent: Sciagent) -> None:
 def test_bad_arguments(repository: Cohort, sciagent: Sciagent, args: list[str], message: str) -> None:
     repository.run("alpha", "t1")
     repository.record()
+    five = rubric_text(weights={"ev.full": 5}).replace("id: small", "id: five")
+    (repository.root / "rubrics" / "five.yaml").write_text(five)
     assert message in sciagent("compare", *args, code=4)
 
 
-def test_places_that_cant_be_written_to(repository: Cohort, capsys: pytest.CaptureFixture[str]) -> None:
+def test_places_that_cant_be_written_to(
+    repository: Cohort, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The text is printed all the same."""
     repository.run("alpha", "t1")
     repository.record()
+    place = repository.root / "runs" / "alpha" / "t1" / "run.json" / "table"
     for option in ("--csv", "--parquet", "--json"):
-        place = repository.root / "runs" / "alpha" / "t1" / "run.json" / "table"
-        result = subprocess.run(
-            [Path(sys.executable).with_name("sciagent"), "compare", "runs", "--rubric", "small", option, place],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert result.returncode == 4
-        assert result.stdout.startswith("1 system, 1 task, 1 run\n")
-        assert result.stderr.startswith(f"sciagent: {place}: can't be written")
-        assert len(result.stderr.splitlines()) == 1
+        command = ["sciagent", "compare", "runs", "--rubric", "small", option, str(place)]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit, match="4"):
+            main()
+        printed = capsys.readouterr()
+        assert printed.out.startswith("1 system, 1 task, 1 run\n")
+        assert printed.err.startswith(f"sciagent: {place}: can't be written")
+        assert len(printed.err.splitlines()) == 1
 
 
 def test_only_broken_runs(repository: Cohort, sciagent: Sciagent) -> None:

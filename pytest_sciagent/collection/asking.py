@@ -6,7 +6,8 @@ import sys
 from collections.abc import Collection, Iterator
 
 from ..errors import SciagentError
-from ..judging.pump import Progress, Question, Terms, pump
+from ..evaluation.questions import CANARY
+from ..judging.pump import Progress, Question, pump
 from ..judging.requests import Request
 from .state import SessionState
 
@@ -24,7 +25,7 @@ def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
             return
         questions = list(_open(state, frozenset(selected), about_run))
         with _ProgressLine(len(questions)) as line:
-            progress = pump(questions, client, Terms(state.options.in_flight), line.show)
+            progress = pump(questions, client, state.terms, line.show)
         if progress.fatal is not None:
             raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
 
@@ -44,12 +45,17 @@ def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Ite
         else:
             continue
         for request in requests:
-            if (about_run or _nodeid(index.nodeid, request) in mine) and case.answers.is_open(request.key(identity)):
+            wanted = about_run or _is_asked(index.nodeid, request, mine)
+            if wanted and case.answers.is_open(request.key(identity)):
                 yield Question(request, case.answers, f"{index.nodeid}::{request.finding}::{request.kind}")
 
 
-def _nodeid(run: str, request: Request) -> str:
-    return f"{run}::{request.finding}::{request.criterion_id}"
+def _is_asked(run: str, request: Request, selected: Collection[str]) -> bool:
+    """Whether a selected item asks this; the canary is asked for every finding that has a selected item."""
+    finding = f"{run}::{request.finding}::"
+    if request.criterion_id == CANARY:
+        return any(nodeid.startswith(finding) for nodeid in selected)
+    return f"{finding}{request.criterion_id}" in selected
 
 
 class _ProgressLine:
@@ -65,7 +71,10 @@ class _ProgressLine:
     def show(self, progress: Progress) -> None:
         if self._live:
             failed = f", {progress.failed} failed" if progress.failed else ""
-            sys.stderr.write(f"\rjudge: {progress.done} of {self._total} answered{failed} ")
+            cost = f", {progress.cost_usd:.2f} USD" if progress.cost_usd else ""
+            left = self._total - progress.done - progress.in_flight
+            told = f"{progress.done} answered{failed}, {progress.in_flight} in flight, {max(left, 0)} left{cost}"
+            sys.stderr.write(f"\rjudge: {told} ")
             sys.stderr.flush()
 
     def __exit__(self, *exc: object) -> None:

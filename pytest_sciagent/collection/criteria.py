@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from ..errors import SciagentError
 from ..models import Rubric
-from ..rubrics import DEFAULT_RUBRIC, load_rubric
+from ..rubrics import DEFAULT_RUBRIC, load_rubric, with_profile
 from .options import PROFILES, Options
 
 if TYPE_CHECKING:
@@ -25,8 +23,7 @@ def read_rubrics(more: Sequence[Rubric | Path | str], options: Options) -> tuple
     rubrics = []
     for name in (*(options.rubrics or (DEFAULT_RUBRIC,)), *more):
         rubric = name if isinstance(name, Rubric) else load_rubric(str(name), options.rootdir, options.base)
-        if options.profile is not None:
-            rubric = _with_profile(rubric, options.profile)
+        rubric = with_profile(rubric, options.profile or rubric.profile)
         if rubric.profile not in PROFILES:
             raise SciagentError(
                 f"rubric {rubric.id!r}: profile {rubric.profile!r} is not available yet; "
@@ -34,14 +31,6 @@ def read_rubrics(more: Sequence[Rubric | Path | str], options: Options) -> tuple
             )
         rubrics.append(rubric)
     return tuple(rubrics)
-
-
-def _with_profile(rubric: Rubric, profile: str) -> Rubric:
-    try:
-        return Rubric.model_validate(rubric.as_json() | {"profile": profile})
-    except ValidationError as error:
-        reason = error.errors(include_url=False)[0]["ctx"]["error"]
-        raise SciagentError(f"rubric {rubric.id!r} with --sciagent-profile {profile}: {reason}") from None
 
 
 def check_rubrics(rubrics: Sequence[Rubric], find_check: Callable[[str], object]) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from .spending import Spending, add_spending, read_spending
+
 if TYPE_CHECKING:
     from ..judging.requests import Asking
 
@@ -43,6 +45,10 @@ class Options:
     strict: bool
     min_score: float | None
     json_path: Path | None
+    spending: Spending
+    canary: bool
+    rerun_seconds: float | None
+    unsafe_rerun: bool
     rootdir: Path
     base: Path
 
@@ -138,6 +144,7 @@ def add_options(parser: pytest.Parser) -> None:
         "exit 0 met, 1 not met, 10 inconclusive (something not assessed could turn it)",
     )
     add("--sciagent-json", default=None, metavar="PATH", help="write all scores and verdicts as JSON")
+    add_spending(group)
     for name, kind, text in _INI:
         parser.addini(name, text, type=kind)
 
@@ -193,6 +200,10 @@ def read_options(config: pytest.Config) -> Options:
         strict=given("sciagent_strict"),
         min_score=_min_score(given("sciagent_min_score"), ini("sciagent_min_score")),
         json_path=_new_file(base, given("sciagent_json")),
+        spending=read_spending(config),
+        canary=given("sciagent_canary"),
+        rerun_seconds=given("sciagent_rerun"),
+        unsafe_rerun=given("sciagent_unsafe_rerun"),
         rootdir=config.rootpath,
         base=base,
     )

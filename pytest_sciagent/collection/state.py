@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..judging.clients import Client
     from ..judging.judge import Judge
+    from ..judging.pump import Terms
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
     from .index import RunIndex
@@ -86,7 +87,8 @@ class SessionState:
                 if task is not None:
                     task.check()
         self.judge  # noqa: B018
-        self.client()
+        if self.client() is not None:
+            self.terms  # noqa: B018
 
     @functools.cached_property
     def full_protocol(self) -> bool:
@@ -116,10 +118,18 @@ class SessionState:
     @functools.cached_property
     def sources(self) -> Sources:
         """Where tasks and recorded answers are."""
-        from ..evaluation import Sources
+        from ..evaluation import RerunWish, Sources
 
         options = self.options
-        return Sources(options.rootdir, options.tasks, options.ledger, self._live_folder)
+        seconds = options.rerun_seconds
+        return Sources(
+            options.rootdir,
+            options.tasks,
+            options.ledger,
+            self._live_folder,
+            rerun=RerunWish(seconds, options.unsafe_rerun) if seconds is not None else None,
+            canary=options.canary,
+        )
 
     @functools.cached_property
     def _live_folder(self) -> Path | None:
@@ -256,7 +266,26 @@ class SessionState:
         judge = self.judge
         if not self.options.asks_provider or not isinstance(judge, RecordedJudge) or judge.identity is None:
             return None
-        return make_client(judge.identity, base_url=self.options.base_url, api_key=None)
+        gates = self.options.spending.gates(self.options.rootdir / ".sciagent" / "rates", judge.identity)
+        return make_client(judge.identity, base_url=self.options.base_url, api_key=None, gates=gates)
+
+    @functools.cached_property
+    def terms(self) -> Terms:
+        """On what terms the judge of this session is asked.
+
+        Raises:
+            pytest.UsageError: a budget in dollars, and no price known.
+        """
+        from ..judging.pump import Terms
+        from ..judging.quota import Budget
+
+        spending, identity = self.options.spending, self.judge.identity
+        price = spending.price_of(identity) if identity is not None else None
+        budget = None
+        if spending.max_calls is not None or spending.max_cost is not None:
+            file = self.options.rootdir / ".sciagent" / "budgets" / f"{self.session_id}.json"
+            budget = Budget(file, max_calls=spending.max_calls, max_cost_usd=spending.max_cost)
+        return Terms(self.options.in_flight, price, budget)
 
     # ---- workers and work files
 

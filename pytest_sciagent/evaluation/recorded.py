@@ -23,11 +23,12 @@ def read_rubric(name: str, profile: str | None, profiles: Collection[str], folde
             check, or a question about a whole run for a judge.
     """
     rubric = load_rubric(name, folder, folder)
-    if profile is not None:
-        rubric = with_profile(rubric, profile)
-    if rubric.profile not in profiles:
+    chosen = profile or rubric.profile
+    if chosen not in profiles:
         known = ", ".join(profiles)
-        raise SciagentError(f"rubric {rubric.id!r}: profile {rubric.profile!r} is not available; choose from {known}")
+        raise SciagentError(f"rubric {rubric.id!r}: profile {chosen!r} is not available; choose from {known}")
+    if chosen != rubric.profile:
+        rubric = with_profile(rubric, chosen)
     for criterion in rubric.criteria:
         if criterion.check is not None:
             find_check(criterion.check)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..models import JudgeIdentity, JudgeUsage
-from .clients import (
-    Connection,
+from .clients import Connection, Prompt, Reply, failed
+from .sdk_client import (
     Parameters,
-    Prompt,
-    Reply,
     SdkClient,
     answered,
     content_text,
     count_or_none,
     dict_or_empty,
-    failed,
     read_parameters,
     system_text,
     text_or_none,
 )
+
+if TYPE_CHECKING:
+    import httpx2
 
 DEFAULT_MAX_TOKENS = 8192
 """The API wants a limit. Thinking counts towards it, so it is far above what an answer takes."""
@@ -41,24 +41,24 @@ class AnthropicClient(SdkClient):
 
     def __init__(self, identity: JudgeIdentity, connection: Connection) -> None:
         import anthropic
+        import httpx2
 
         super().__init__(identity, connection, anthropic)
         self._parameters = read_parameters(identity, AnthropicParameters)
         # The SDK adds /v1 by itself; people know the URL of a compatible server with it.
         base_url = connection.base_url and connection.base_url.rstrip("/").removesuffix("/v1")
-        self.api = anthropic.AsyncAnthropic(
-            api_key=connection.api_key,
-            base_url=base_url,
-            timeout=self._timeout,
-            max_retries=connection.max_retries,
+        self._response_type = httpx2.Response
+        self.api = anthropic.AsyncAnthropic(base_url=base_url, **self._settings)
+
+    async def _send(self, prompt: Prompt) -> httpx2.Response:
+        # The plain call, as with the other SDK: the body is made and read here anyway.
+        response: httpx2.Response = await self.api.post(
+            "/v1/messages", cast_to=self._response_type, body=self.body(prompt)
         )
+        return response
 
-    async def _send(self, prompt: Prompt) -> str:
-        raw = await self.api.messages.with_raw_response.create(**self._request(prompt))
-        text: str = raw.http_response.text
-        return text
-
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
+    def body(self, prompt: Prompt) -> dict[str, Any]:
+        """See `SdkClient`."""
         given = self._parameters
         shared = {"type": "text", "text": prompt.shared, "cache_control": {"type": "ephemeral"}}
         last = {"type": "text", "text": prompt.last}
@@ -77,11 +77,9 @@ class AnthropicClient(SdkClient):
             output["effort"] = given.reasoning_effort
         if output:
             request["output_config"] = output
-        # The SDK no longer knows sampling parameters; whoever sets one has a model that does.
-        extra = given.model_dump(include={"temperature", "top_p", "top_k"}, exclude_none=True) | given.extra_body
-        if extra:
-            request["extra_body"] = extra
-        return request
+        # Newer models refuse sampling parameters; whoever sets one has a model that knows them.
+        sampling = given.model_dump(include={"temperature", "top_p", "top_k"}, exclude_none=True)
+        return request | sampling | given.extra_body
 
     def _read(self, body: dict[str, Any]) -> Reply:
         model, usage = text_or_none(body.get("model")), _usage(body)

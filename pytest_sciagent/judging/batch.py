@@ -38,7 +38,8 @@ from ..models.base import NonEmpty
 from ..text import safe_name
 from . import batch_api
 from .batch_api import BATCH_APIS, BatchApi, Look, Refused, Status, json_bytes
-from .clients import Prompt, Reply, SdkClient, make_client
+from .clients import Prompt, Reply, make_client
+from .sdk_client import SdkClient
 
 CUSTOM_ID_CHARS = 60
 """Providers take 64; a ledger key has 64, and a prefix is as unique."""

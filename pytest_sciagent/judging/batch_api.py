@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
 from ..errors import SciagentError
-from .clients import Prompt, Reply, SdkClient, dict_or_empty, failed
+from .clients import Prompt, Reply, failed
+from .sdk_client import SdkClient, dict_or_empty
 
 Status = Literal["running", "ended", "failed"]
 

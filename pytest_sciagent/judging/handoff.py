@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,7 +109,7 @@ def read_answers(path: Path) -> list[Answer]:
         SciagentError: a line that is not of this form, with its number.
     """
     found: list[Answer] = []
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -117,7 +118,7 @@ def read_answers(path: Path) -> list[Answer]:
             raise SciagentError(error.message, path=path, line=number) from None
         try:
             found += _answers(data, number)
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise SciagentError(
                 'an answer is {"id": KEY, "answer": {...}} or {"keys": {...}, "answers": {criterion: {...}}}',
                 path=path,
@@ -128,10 +129,12 @@ def read_answers(path: Path) -> list[Answer]:
 
 def _answers(data: dict[str, Any], number: int) -> list[Answer]:
     time = data.get("answered_at")
-    if "answers" in data:
-        keys = data["keys"]
-        return [Answer(keys[name], _text(answer), time, number) for name, answer in data["answers"].items()]
-    return [Answer(data["id"], _text(data["answer"]), time, number)]
+    keys, answers = (data["keys"], data["answers"]) if "answers" in data else ({"": data["id"]}, {"": data["answer"]})
+    if time is not None:
+        datetime.fromisoformat(time)
+    if not all(isinstance(key, str) for key in keys.values()):
+        raise TypeError("a key is text")
+    return [Answer(keys[name], _text(answer), time, number) for name, answer in answers.items()]
 
 
 def _text(answer: Any) -> str:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..digest import sha256_bytes
 from ..models import JudgeIdentity, JudgeUsage
-from .clients import (
-    Connection,
+from .clients import Connection, Prompt, Reply, failed
+from .sdk_client import (
     Parameters,
-    Prompt,
-    Reply,
     SdkClient,
     answered,
     content_text,
     count_or_none,
     dict_or_empty,
-    failed,
     read_parameters,
     system_text,
     text_or_none,
 )
+
+if TYPE_CHECKING:
+    import httpx2
 
 
 class OpenAIParameters(Parameters):
@@ -38,23 +38,23 @@ class OpenAIClient(SdkClient):
     """
 
     def __init__(self, identity: JudgeIdentity, connection: Connection) -> None:
+        import httpx2
         import openai
 
         super().__init__(identity, connection, openai)
         self._parameters = read_parameters(identity, OpenAIParameters)
-        self.api = openai.AsyncOpenAI(
-            api_key=connection.api_key,
-            base_url=connection.base_url,
-            timeout=self._timeout,
-            max_retries=connection.max_retries,
+        self._response_type = httpx2.Response
+        self.api = openai.AsyncOpenAI(base_url=connection.base_url, **self._settings)
+
+    async def _send(self, prompt: Prompt) -> httpx2.Response:
+        # `chat.completions.create` walks through all of the prompt by its types first, which takes most of its time.
+        response: httpx2.Response = await self.api.post(
+            "/chat/completions", cast_to=self._response_type, body=self.body(prompt)
         )
+        return response
 
-    async def _send(self, prompt: Prompt) -> str:
-        raw = await self.api.chat.completions.with_raw_response.create(**self._request(prompt))
-        text: str = raw.http_response.text
-        return text
-
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
+    def body(self, prompt: Prompt) -> dict[str, Any]:
+        """See `SdkClient`."""
         given = self._parameters
         # One string rather than parts: providers cache by prefix, and simple servers know only strings.
         user = f"{prompt.shared}\n\n{prompt.last}" if prompt.shared else prompt.last
@@ -79,9 +79,7 @@ class OpenAIClient(SdkClient):
             # Keeps the prompts that share a prefix on the machines that hold it.
             prefix = f"{prompt.system}\0{prompt.shared}".encode("utf-8", "surrogatepass")
             request["prompt_cache_key"] = f"sciagent:{sha256_bytes(prefix)[:16]}"
-        if given.extra_body:
-            request["extra_body"] = given.extra_body
-        return request
+        return request | given.extra_body
 
     def _read(self, body: dict[str, Any]) -> Reply:
         model, usage = text_or_none(body.get("model")), _usage(body)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +17,10 @@ from .requests import AnswerContext, Request
 from .settle import settle
 
 ANSWER_TOKENS = 600
-"""What an answer is reckoned at before it is there."""
+"""What an answer is reckoned at before any was longer."""
+MIN_ROUND_S = 1.0
+"""Calls that are turned away within so many seconds were in flight together, and count as one."""
+_UNBILLED = frozenset({"rate_limited", "provider_error"})
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,9 @@ def pump(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Ask all `questions`; the first of each group goes alone, so that it warms the provider's prefix cache for the
-    others. A rate limit halves the number in flight, each success raises it again. An answer of the wrong form is asked
-    for once more, with the reason. After an answer that says no call can succeed, nothing more is asked.
+    others. A provider that turns calls away has the number in flight halved; success raises it again. An answer of the
+    wrong form is asked for once more, with the reason. After an answer that says no call can succeed, nothing more is
+    asked; what is in flight is still recorded.
 
     Ctrl-C leaves at once; what was answered by then is recorded.
 
@@ -67,7 +73,7 @@ def pump(
         SciagentError: an answer can't be recorded.
     """
     try:
-        return asyncio.run(_Pump(client, terms, len(questions), on_progress).run(questions))
+        return asyncio.run(_Pump(client, terms, questions, on_progress).run())
     except ExceptionGroup as group:
         unrecorded = group.subgroup(SciagentError)
         if unrecorded is None:
@@ -75,111 +81,161 @@ def pump(
         raise unrecorded.exceptions[0] from None
 
 
-class _Slots:
-    """How many calls may be in flight: halved by each rate limit, raised by one for as many successes."""
+class _Pace:
+    """How many calls may be in flight. A provider that turns calls away halves it, once for all that it turned away
+    together, and nothing new is sent while it asks to wait; as many successes as are in flight raise it by one.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._limit = float(most)
-        self._used = 0
-        self._changed = asyncio.Condition()
+        self._resume = 0.0
+        self._cut_from = 0.0
 
-    async def take(self) -> None:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._used < max(1, int(self._limit)))
-            self._used += 1
+    @property
+    def limit(self) -> int:
+        return int(self._limit)
 
-    async def give_back(self, *, limited: bool) -> None:
-        async with self._changed:
-            self._used -= 1
-            self._limit = max(1.0, self._limit / 2) if limited else min(self._most, self._limit + 1 / self._limit)
-            self._changed.notify_all()
+    def turned_away(self, seconds: float) -> None:
+        """The provider is too busy for a call, and asks to wait for `seconds`."""
+        now = time.monotonic()
+        self._resume = max(self._resume, now + seconds)
+        if now >= self._cut_from:
+            self._limit = max(1.0, self._limit / 2)
+            self._cut_from = now + max(seconds, MIN_ROUND_S)
+
+    def answered(self) -> None:
+        self._limit = min(self._most, self._limit + 1 / self._limit)
+
+    async def pause(self) -> None:
+        """Wait as long as the provider asks to."""
+        while (left := self._resume - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+
+class _Queue:
+    """What is asked next: followers whose group's first question is through, then the first of further groups. So a
+    group is finished while the provider still has its prefix."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        groups: dict[str, list[Question]] = {}
+        for question in questions:
+            groups.setdefault(question.group, []).append(question)
+        self._leaders = deque(group[0] for group in groups.values())
+        self._behind = {name: group[1:] for name, group in groups.items()}
+        self._followers: deque[Question] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._followers or self._leaders)
+
+    def next(self) -> Question:
+        return (self._followers or self._leaders).popleft()
+
+    def through(self, question: Question) -> None:
+        """`question` was asked, whatever came of it."""
+        self._followers += self._behind.pop(question.group, ())
 
 
 class _Pump:
-    def __init__(self, client: Client, terms: Terms, total: int, on_progress: Callable[[Progress], None]) -> None:
+    def __init__(
+        self, client: Client, terms: Terms, questions: Sequence[Question], on_progress: Callable[[Progress], None]
+    ) -> None:
         self._client = client
         self._terms = terms
-        self._slots = _Slots(terms.in_flight)
-        self._warm: dict[str, asyncio.Event] = {}
-        self._progress = Progress(total)
+        self._queue = _Queue(questions)
+        self._pace = _Pace(terms.in_flight)
+        self._progress = Progress(len(questions))
         self._on_progress = on_progress
+        self._answer_tokens = ANSWER_TOKENS
+        client.on_busy = self._pace.turned_away
 
-    async def run(self, questions: Sequence[Question]) -> Progress:
+    async def run(self) -> Progress:
         try:
             async with asyncio.TaskGroup() as tasks:
-                for question in questions:
-                    leads = question.group not in self._warm
-                    if leads:
-                        self._warm[question.group] = asyncio.Event()
-                    tasks.create_task(self._one(question, leads))
+                self._start(tasks)
         finally:
             await self._client.close()
         return self._progress
 
-    async def _one(self, question: Question, leads: bool) -> None:
-        event = self._warm[question.group]
-        if not leads:
-            await event.wait()
+    def _start(self, tasks: asyncio.TaskGroup) -> None:
+        """Start as many questions as may be in flight."""
         progress = self._progress
-        await self._slots.take()
-        limited = False
-        try:
-            if progress.fatal is not None:
-                return
+        while self._queue and progress.fatal is None and progress.in_flight < self._pace.limit:
             progress.in_flight += 1
+            tasks.create_task(self._one(self._queue.next(), tasks))
+
+    async def _one(self, question: Question, tasks: asyncio.TaskGroup) -> None:
+        progress = self._progress
+        await self._pace.pause()
+        if progress.fatal is None:
             entry, reply = await self._answer(question)
-            progress.in_flight -= 1
-            limited = reply.status == "rate_limited"
             if reply.fatal:
                 progress.fatal = progress.fatal or reply.detail
-                return
-            question.context.keep(entry)
-            progress.done += 1
-            progress.failed += entry.status != "assessed"
-            self._on_progress(progress)
-        finally:
-            await self._slots.give_back(limited=limited)
-            event.set()
+            else:
+                question.context.keep(entry)
+                progress.done += 1
+                progress.failed += entry.status != "assessed"
+        progress.in_flight -= 1
+        self._on_progress(progress)
+        self._queue.through(question)
+        self._start(tasks)
 
     async def _answer(self, question: Question) -> tuple[LedgerEntry, Reply]:
         """Ask, and where the answer is of the wrong form ask once more; usage and cost of both are kept."""
         prompt = question.request.make_prompt()
-        reply = await self._paid(prompt)
+        reply, cost = await self._paid(prompt)
         entry = self._settle(question, reply)
-        if entry.status == "invalid" and reply.text is not None:
-            again = await self._paid(_repair(prompt, entry.reason))
-            reply = replace(again, usage=_sum(reply.usage, again.usage))
-            entry = self._settle(question, reply)
+        if entry.status == "invalid":
+            again, more = await self._paid(_repair(prompt, entry.reason))
+            if again.status != "budget":  # else what was wrong with the first answer tells more
+                reply, cost = replace(again, usage=_sum(reply.usage, again.usage)), cost + more
+                entry = self._settle(question, reply)
+        if self._terms.price is not None:
+            entry = entry.model_copy(update={"cost_usd": cost})
         return entry, reply
 
     def _settle(self, question: Question, reply: Reply) -> LedgerEntry:
-        entry = settle(question.request, self._client.identity, reply, question.context)
-        price = self._terms.price
-        return entry if price is None else entry.model_copy(update={"cost_usd": price.cost(reply.usage)})
+        return settle(question.request, self._client.identity, reply, question.context)
 
-    async def _paid(self, prompt: Prompt) -> Reply:
-        """One call within the budget; over it, a reply of status `budget` and no call."""
-        price, budget = self._terms.price, self._terms.budget
-        estimate = 0.0
-        if price is not None:
-            tokens = estimate_tokens(len(prompt.system) + len(prompt.shared) + len(prompt.last))
-            estimate = price.cost(JudgeUsage(input_tokens=tokens, output_tokens=ANSWER_TOKENS))
+    async def _paid(self, prompt: Prompt) -> tuple[Reply, float]:
+        """One call within the budget and what it cost; over the budget, a reply of that status and no call."""
+        budget = self._terms.budget
+        estimate = self._estimate(prompt)
         if budget is not None and not budget.reserve(estimate):
-            return failed("budget", "the budget of this session is spent")
-        cost = 0.0
+            return failed("budget", "the budget of this session is spent"), 0.0
+        cost = estimate  # of a call that is broken off: it may be billed
         try:
             reply = await self._client.ask(prompt)
-            cost = price.cost(reply.usage) if price is not None else 0.0
+            cost = self._cost(reply, estimate)
         finally:
             if budget is not None:
                 budget.settle(estimate, cost)
-        progress = self._progress
-        progress.input_tokens += reply.usage.input_tokens or 0
-        progress.cached_tokens += reply.usage.cached_tokens or 0
-        progress.output_tokens += reply.usage.output_tokens or 0
+        if reply.text is not None:
+            self._pace.answered()
+        progress, usage = self._progress, reply.usage
+        progress.input_tokens += usage.input_tokens or 0
+        progress.cached_tokens += usage.cached_tokens or 0
+        progress.output_tokens += usage.output_tokens or 0
         progress.cost_usd += cost
-        return reply
+        return reply, cost
+
+    def _estimate(self, prompt: Prompt) -> float:
+        """What a call may cost: its prompt, and as long an answer as any so far."""
+        if self._terms.price is None:
+            return 0.0
+        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in (prompt.system, prompt.shared, prompt.last))
+        usage = JudgeUsage(input_tokens=estimate_tokens(size), output_tokens=self._answer_tokens)
+        return self._terms.price.cost(usage)
+
+    def _cost(self, reply: Reply, estimate: float) -> float:
+        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away."""
+        usage = reply.usage
+        self._answer_tokens = max(self._answer_tokens, usage.output_tokens or 0)
+        if self._terms.price is None:
+            return 0.0
+        if usage.input_tokens is None and usage.output_tokens is None:
+            return 0.0 if reply.status in _UNBILLED else estimate
+        return self._terms.price.cost(usage)
 
 
 def _repair(prompt: Prompt, reason: str) -> Prompt:

@@ -1,12 +1,11 @@
 """Rates and budgets that hold across processes: a small locked file each, no server, no daemon.
 
 A rate is a generic cell rate algorithm (GCRA): one number says when the next unit is due. It is taken for every
-attempt, in the SDK's transport, so that retries count; a 429 makes every process wait.
+attempt, retries included; a 429 makes every process wait.
 """
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import os
@@ -16,14 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import httpx2
+from ..models import JudgeUsage
 
 _STATE = struct.Struct("dd")
+_SPENT_BYTES = 256
 MAX_WAIT_S = 3600.0
-BURST_S = 1.0
+BURST_S = 0.1
+BYTES_PER_TOKEN = 3.5
 
 
 @contextmanager
@@ -41,15 +40,21 @@ def _locked(path: Path) -> Iterator[int]:
 class RateGate:
     """At most `per_minute` units a minute, shared by every process that uses the same file.
 
-    At most one second's worth of units goes at once after a pause.
+    They go evenly: after a pause no more than a tenth of a second's worth goes at once, since providers count by the
+    second or less.
+
+    Raises:
+        ValueError: a rate that is not above 0.
     """
 
     def __init__(self, path: Path, per_minute: float) -> None:
+        if not per_minute > 0:
+            raise ValueError(f"a rate must be above 0 a minute, not {per_minute:g}")
         self._path = path
         self._interval = 60.0 / per_minute
 
     def reserve(self, units: float = 1.0) -> float:
-        """Take `units` and return how many seconds to wait before using them."""
+        """Take `units` and return how many seconds to wait before using them; a negative number gives units back."""
         now = time.time()
         with _locked(self._path) as descriptor:
             due, blocked = _read(descriptor, now)
@@ -64,11 +69,34 @@ class RateGate:
             due, blocked = _read(descriptor, now)
             _write(descriptor, due, max(blocked, now + min(seconds, MAX_WAIT_S)))
 
-    async def wait(self, units: float = 1.0) -> None:
-        """Take `units` and wait for them."""
-        delay = self.reserve(units)
-        if delay > 0:
-            await asyncio.sleep(delay)
+
+@dataclass(frozen=True)
+class Gates:
+    """The rates that every attempt to reach a provider keeps: requests, and tokens by the size of what is sent."""
+
+    requests: RateGate | None = None
+    tokens: RateGate | None = None
+
+    def reserve(self, sent_bytes: int) -> float:
+        """Take what one attempt needs, and return how many seconds it must wait."""
+        waits = [0.0]
+        if self.requests is not None:
+            waits.append(self.requests.reserve())
+        if self.tokens is not None:
+            waits.append(self.tokens.reserve(estimate_tokens(sent_bytes)))
+        return max(waits)
+
+    def penalise(self, seconds: float) -> None:
+        """Let no attempt of any process start for `seconds`."""
+        for gate in (self.requests, self.tokens):
+            if gate is not None:
+                gate.penalise(seconds)
+
+    def correct(self, sent_bytes: int, usage: JudgeUsage) -> None:
+        """Put the tokens that the provider counted, answer and cached ones included, in the place of the estimate."""
+        if self.tokens is not None and usage.input_tokens is not None:
+            counted = usage.input_tokens + (usage.output_tokens or 0)
+            self.tokens.reserve(counted - estimate_tokens(sent_bytes))
 
 
 def _read(descriptor: int, now: float) -> tuple[float, float]:
@@ -94,7 +122,10 @@ class Spent:
 
 
 class Budget:
-    """Calls and cost of one session, shared by every process that uses the same file."""
+    """Calls and cost of one session, shared by every process that uses the same file.
+
+    A process that is killed leaves what it had reserved reserved: its calls may have been billed.
+    """
 
     def __init__(self, path: Path, *, max_calls: int | None = None, max_cost_usd: float | None = None) -> None:
         self._path = path
@@ -130,44 +161,15 @@ class Budget:
 
 
 def _spent(descriptor: int) -> Spent:
-    data = os.pread(descriptor, 4096, 0)
+    data = os.pread(descriptor, _SPENT_BYTES, 0)
     return Spent(**json.loads(data)) if data else Spent()
 
 
 def _keep(descriptor: int, spent: Spent) -> None:
-    data = json.dumps(asdict(spent)).encode()
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, data, 0)
+    # One write of one length: a kill leaves the old numbers or the new ones.
+    os.pwrite(descriptor, json.dumps(asdict(spent)).encode().ljust(_SPENT_BYTES), 0)
 
 
-def gated(transport: httpx2.AsyncBaseTransport, requests: RateGate | None, tokens: RateGate | None) -> Any:
-    """`transport` behind the gates: each attempt takes one request, and tokens by the size of what is sent."""
-    import httpx2
-
-    class Gated(httpx2.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            if requests is not None:
-                await requests.wait()
-            if tokens is not None:
-                await tokens.wait(estimate_tokens(int(request.headers.get("content-length") or 0)))
-            response = await transport.handle_async_request(request)
-            if response.status_code == 429 and requests is not None:
-                requests.penalise(_retry_after(response.headers.get("retry-after")))
-            return response
-
-        async def aclose(self) -> None:
-            await transport.aclose()
-
-    return Gated()
-
-
-def estimate_tokens(characters: int) -> int:
-    """Tokens of a text, before anybody has counted them: 3.5 bytes each."""
-    return max(1, round(characters / 3.5))
-
-
-def _retry_after(value: str | None) -> float:
-    try:
-        return max(0.0, float(value or 1.0))
-    except ValueError:
-        return 1.0
+def estimate_tokens(size: int) -> int:
+    """Tokens of a text of `size` bytes, before anybody has counted them."""
+    return max(1, round(size / BYTES_PER_TOKEN))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +23,12 @@ UNVERIFIED = "no cited passage above level 0 was found in the frozen files"
 def now() -> str:
     """The time as entries carry it: ISO 8601, UTC, whole seconds."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@cache
+def _plugin_version() -> str:
+    # Read from the installed package's files, which takes as long as a good part of a call.
+    return version("pytest-sciagent")
 
 
 def settle(
@@ -54,7 +61,7 @@ def settle(
         usage=reply.usage,
         latency_s=reply.latency_s,
         time=time or now(),
-        plugin_version=version("pytest-sciagent"),
+        plugin_version=_plugin_version(),
         **values,
     )
 

@@ -137,9 +137,12 @@ def _systems(comparison: Comparison) -> list[str]:
     )
     if len(comparison.means) > 1:
         found += paragraph(f"{order_text(comparison.means)} (>: ahead for sure; =: tied; ~: open)")
-    reasons = {i.reason: n for n, s in comparison.systems.items() for e in (s.t, s.range) for i in e.both if i.reason}
-    for reason, name in reasons.items():
-        found += paragraph(f"{name}: {reason}.")
+    reasons: dict[str, list[str]] = {}
+    for name, system in comparison.systems.items():
+        for reason in {end.reason for end in system.t.both if end.reason is not None}:
+            reasons.setdefault(reason, []).append(name)
+    for reason, names in sorted(reasons.items()):
+        found += paragraph(f"{', '.join(names)}: {reason}.")
     return found + paragraph(_leader(comparison))
 
 
@@ -162,11 +165,12 @@ def _leader(comparison: Comparison) -> str:
             + (", whatever is not assessed turns out to be" if comparison.is_open else "")
             + ". Whether that would hold on other tasks, the tests of pairs tell."
         )
-    if len(set(comparison.means.values())) == 1 and not comparison.is_open:
-        return f"{where}, all systems have the same mean: none is named as leading."
-    first = ", ".join(name for name, s in comparison.systems.items() if s.places is not None and s.places[0] == 1)
-    why = "their intervals overlap, and what is not assessed could turn it" if comparison.is_open else "they tie"
-    return f"{where}, no system is named as leading: {first} could each be first; {why}."
+    first = [name for name, s in comparison.systems.items() if s.places is not None and s.places[0] == 1]
+    ends = {end for name in first for end in comparison.means[name]}
+    if len(ends) == 1:
+        return f"{where}, no system is named as leading: {', '.join(first)} have the same mean."
+    told = "their intervals overlap, and what is not assessed could turn it"
+    return f"{where}, no system is named as leading: {', '.join(first)} could each be first; {told}."
 
 
 # ---- pairs
@@ -203,8 +207,8 @@ def _pairs(comparison: Comparison) -> list[str]:
             "least: what is not assessed counts against the first system and for the second; most: the other way round"
         )
     lines += paragraph(
-        f"Wilcoxon's signed-rank test, exact, zero differences dropped; Holm's correction over the pairs; TOST: within "
-        f"{comparison.margin:g} points either way"
+        "Wilcoxon's signed-rank test, exact up to 200 differences, zeros dropped; Holm's correction over the pairs; "
+        f"TOST: within {comparison.margin:g} points either way"
     )
     for pair in comparison.pairs:
         lines += paragraph(f"{pair.a}, {pair.b}: {_verdict(pair, comparison)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from fractions import Fraction
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -39,7 +40,8 @@ def with_profile(rubric: Rubric, profile: str) -> Rubric:
     try:
         changed = Rubric.model_validate(rubric.as_json() | {"profile": profile})
     except ValidationError as error:
-        reason = str(error.errors(include_url=False)[0]["ctx"]["error"])
+        first = error.errors(include_url=False)[0]
+        reason = str(first.get("ctx", {}).get("error", first["msg"]))
     else:
         if (problem := _total_problem(changed)) is None:
             return changed
@@ -48,10 +50,10 @@ def with_profile(rubric: Rubric, profile: str) -> Rubric:
 
 
 def _total_problem(rubric: Rubric) -> str | None:
-    total = sum(c.weight for c in rubric.criteria)
+    total = sum(Fraction(str(c.weight)) for c in rubric.criteria)  # exact: 33.3, 33.3 and 33.4 are 100
     if not rubric.profile.startswith("truthinsight") or total == TRUTHINSIGHT_TOTAL:
         return None
-    return f"profile {rubric.profile!r} needs weights that add up to {TRUTHINSIGHT_TOTAL}, these give {total:g}"
+    return f"profile {rubric.profile!r} needs weights that add up to {TRUTHINSIGHT_TOTAL}, these give {float(total):g}"
 
 
 def _find(name: str, rootdir: Path, base: Path) -> Path:

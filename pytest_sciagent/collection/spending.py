@@ -1,0 +1,118 @@
+"""Options about what judges may cost and how fast they are asked, and about running agents' code again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..judging.prices import Price
+    from ..judging.quota import Gates
+    from ..models import JudgeIdentity
+
+DEFAULT_RERUN_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Budget and rate of judges. None: no limit."""
+
+    max_cost: float | None = None
+    max_calls: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    price: Price | None = None
+
+    def price_of(self, judge: JudgeIdentity) -> Price | None:
+        """The price of a judge: the one given, else the listed one.
+
+        Raises:
+            pytest.UsageError: a budget in dollars, and no price known.
+        """
+        from ..judging.prices import find_price
+
+        price = self.price or find_price(judge)
+        if price is None and self.max_cost is not None:
+            raise pytest.UsageError(
+                f"--sciagent-max-cost: the price of {judge.label} is not known; give it with --sciagent-price IN/OUT "
+                "(dollars for a million tokens)"
+            )
+        return price
+
+    def gates(self, folder: Path, judge: JudgeIdentity) -> Gates | None:
+        """The gates that hold the rates, shared by all sessions that ask this judge from one rootdir."""
+        from ..judging.quota import Gates, RateGate
+        from ..text import slug
+
+        if self.requests_per_minute is None and self.tokens_per_minute is None:
+            return None
+        name = slug(judge.label)
+        requests, tokens = self.requests_per_minute, self.tokens_per_minute
+        return Gates(
+            RateGate(folder / f"{name}.requests", requests) if requests is not None else None,
+            RateGate(folder / f"{name}.tokens", tokens) if tokens is not None else None,
+        )
+
+
+def add_spending(group: Any) -> None:
+    """Declare the options."""
+    add = group.addoption
+    add("--sciagent-max-cost", type=float, default=None, metavar="USD", help="stop asking judges at this cost")
+    add("--sciagent-max-calls", type=int, default=None, metavar="N", help="stop asking judges after N calls")
+    add("--sciagent-rpm", type=float, default=None, metavar="N", help="calls a minute at most, over all processes")
+    add("--sciagent-tpm", type=float, default=None, metavar="N", help="tokens a minute at most, over all processes")
+    add(
+        "--sciagent-price",
+        default=None,
+        metavar="IN/OUT",
+        help="price of the judge, dollars for a million tokens: IN/OUT or IN/CACHED/OUT (default: a list in a package)",
+    )
+    add(
+        "--sciagent-canary",
+        action="store_true",
+        default=False,
+        help="ask one more question a finding, which nothing can meet: a judge that gives credit for it obeys the "
+        "material, and none of its levels for that finding counts",
+    )
+    add(
+        "--sciagent-rerun",
+        nargs="?",
+        type=float,
+        const=DEFAULT_RERUN_S,
+        default=None,
+        metavar="SECONDS",
+        help="run each run's own scripts again over the task's data, in a sandbox without network, for SECONDS at most "
+        f"(default {DEFAULT_RERUN_S:g}); results that come out the same count as recalculated",
+    )
+    add(
+        "--sciagent-unsafe-rerun",
+        action="store_true",
+        default=False,
+        help="run agents' code even where this machine can't isolate it. It can then do all that you can",
+    )
+
+
+def read_spending(config: pytest.Config) -> Spending:
+    """The spending of this session.
+
+    Raises:
+        pytest.UsageError: a value that can't be used.
+    """
+    from ..errors import SciagentError
+    from ..judging.prices import parse_price
+
+    given = config.getoption
+    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm", "rerun")}
+    for name, value in limits.items():
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise pytest.UsageError(f"--sciagent-{name.replace('_', '-')} {value:g}: a number above 0")
+    price = given("sciagent_price")
+    try:
+        known = parse_price(price) if price is not None else None
+    except SciagentError as error:
+        raise pytest.UsageError(f"--sciagent-price: {error}") from None
+    return Spending(limits["max_cost"], limits["max_calls"], limits["rpm"], limits["tpm"], known)

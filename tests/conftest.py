@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import pytest
 from sample import Cohort
 
 pytest_plugins = ["pytester"]
-
-REPOSITORY = Path(__file__).resolve().parent.parent
 
 # An inner session in this process drops the modules it imported; numpy and its like can't be imported twice.
 for _module in (

@@ -73,14 +73,12 @@ def rubric_text(head: str = RUBRIC, weights: Mapping[str, Any] = WEIGHTS) -> str
 
 def report_text(findings: int) -> str:
     """A report that registers `findings` findings."""
-    parts = ["# Report\n"]
-    for number in range(1, findings + 1):
-        parts.append(
-            f"## Finding {number}: series {number} rises\n\n{QUOTE} in series {number}, from `output/results/table.csv` "
-            "by `output/code/fit.py`.\n"
-        )
-    parts.append("## Methods\n\nLeast squares on all rows.\n")
-    return "\n".join(parts)
+    source = "from `output/results/table.csv` by `output/code/fit.py`"
+    parts = [
+        f"## Finding {number}: series {number} rises\n\n{QUOTE} in series {number}, {source}.\n"
+        for number in range(1, findings + 1)
+    ]
+    return "\n".join(["# Report\n", *parts, "## Methods\n\nLeast squares on all rows.\n"])
 
 
 def answer(level: Level, quote: str = QUOTE) -> dict[str, Any]:
@@ -176,12 +174,13 @@ class Cohort:
     ) -> None:
         """Record verdicts of `judge` on every run below `runs`. `about_run` answers the other prompts, by kind."""
         for path in find_runs(self.root / runs):
-            entries: list[LedgerEntry] = []
             sources = Sources(self.root)
             case = open_case(path, sources, lambda label, entry: None)
-            for request in case.questions.about_run():
-                if request.kind in about_run:
-                    entries.append(settle(request, judge, _reply(about_run[request.kind]), case.answers))
+            entries: list[LedgerEntry] = [
+                settle(request, judge, _reply(about_run[request.kind]), case.answers)
+                for request in case.questions.about_run()
+                if request.kind in about_run
+            ]
             chosen = [load_rubric(name, self.root, self.root) for name in rubrics]
             for finding in case.report.findings:
                 for criterion in (c for rubric in chosen for c in rubric.criteria if c.judge):

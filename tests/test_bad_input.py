@@ -228,7 +228,7 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
     "weights that do not add up": (
         edited("weight: 40", "weight: 41"),
         [*ONE_RUN, "--sciagent-profile=truthinsight"],
-        "rubric 'small' with profile 'truthinsight': profile 'truthinsight' needs weights that add up to 100, these give 101*",
+        "rubric 'small' with profile 'truthinsight': * needs weights that add up to 100, these give 101*",
     ),
     "weights in the file that do not add up": (
         rubric(rubric_text().replace("weighted", "truthinsight").replace("40", "41")),
@@ -277,7 +277,8 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
     "several judges and none named": (
         two_judges,
         ONE_RUN,
-        'the ledger holds verdicts of several judges (handoff:other {"layout": "item"}, handoff:tester {"layout": "item"}), which are never mixed: choose one with --sciagent-judge KIND:MODEL*',
+        "the ledger holds verdicts of several judges (handoff:other *, handoff:tester *), which are never mixed: "
+        "choose one with --sciagent-judge KIND:MODEL*",
     ),
     # the judge
     "a judge without a model": (
@@ -288,7 +289,8 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
     "a judge nobody knows": (
         two_judges,
         [*ONE_RUN, "--sciagent-judge=handof:tester"],
-        "nothing is recorded under the judge handof:tester; recorded: handoff:other*, handoff:tester*. Judges that can be asked: openai:MODEL, anthropic:MODEL",
+        "nothing is recorded under the judge handof:tester; recorded: handoff:other*, handoff:tester*. "
+        "Judges that can be asked: openai:MODEL, anthropic:MODEL",
     ),
     "a judge with other parameters": (
         two_judges,
@@ -406,7 +408,7 @@ def test_a_torn_last_line_of_a_work_file_is_dropped(cohort: Cohort, extra: list[
     assert outcomes(cohort.pytest("--sciagent-run=runs", *extra)) == {"not assessed": 4}
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_a_tampered_run_among_good_ones_is_one_error(cohort: Cohort, extra: list[str]) -> None:
     cohort.run("alpha")
     bad = cohort.run("beta")
@@ -421,7 +423,8 @@ def test_a_tampered_run_among_good_ones_is_one_error(cohort: Cohort, extra: list
     result.stdout.fnmatch_lines(
         [
             "*ERROR at setup of beta/t1 run integrity*",
-            "run beta/t1 is not what was frozen: extra: output/extra\\x1b*31m.txt; missing: output/code/fit.py; changed: output/results/table.csv",
+            "run beta/t1 is not what was frozen: extra: output/extra\\x1b*31m.txt; "
+            "missing: output/code/fit.py; changed: output/results/table.csv",
         ]
     )
     assert "\x1b" not in result.stdout.str()

@@ -104,7 +104,7 @@ def test_answers_that_can_not_be_used_are_told_and_asked_for_again(cohort: Cohor
     code, told, err = take_in(cohort, back)
     assert code == 1
     assert told == {"answers": 4, "stale": 0, "invalid": 3, "unverified": 1}
-    assert [line.split(": ", 2)[1:] for line in err.splitlines()][0][0] == "unverified"
+    assert err.splitlines()[0].startswith("alpha/t1 finding_1 ev.full: unverified: ")
     assert "contradictory" in err
     assert "not_json" in err
     assert "wrong_shape" in err

@@ -75,7 +75,7 @@ def test_report_options(one: Cohort) -> None:
 @pytest.mark.parametrize(
     ("level", "status"), [("unverified", "unverified"), ("invalid", "invalid")], ids=["unverified", "invalid"]
 )
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_a_failure_of_the_judge_is_an_error_and_no_level(
     cohort: Cohort, level: Level, status: str, extra: list[str]
 ) -> None:
@@ -102,7 +102,7 @@ def test_strict_makes_an_unrecorded_verdict_an_error(one: Cohort) -> None:
 # ---- the cache
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_last_failed_runs_zeros_and_errors_only(cohort: Cohort, extra: list[str]) -> None:
     cohort.run("alpha", findings=1)
     cohort.run("beta", findings=1)
@@ -149,7 +149,8 @@ def test_exitfirst_stops_at_a_zero_not_at_a_half(cohort: Cohort) -> None:
 
 def test_exitfirst_tears_down_what_own_tests_have_set_up(one: Cohort) -> None:
     (one.root / "conftest.py").write_text(
-        "import pytest\n\n@pytest.fixture(scope='session', autouse=True)\ndef held():\n    yield\n    print('RELEASED')\n"
+        "import pytest\n\n"
+        "@pytest.fixture(scope='session', autouse=True)\ndef held():\n    yield\n    print('RELEASED')\n"
     )
     (one.root / "test_a.py").write_text("def test_good(): pass\n")
     result = one.pytest("test_a.py", "--sciagent-run=runs", "-x", "-s")
@@ -221,7 +222,7 @@ def test_junit_stays_valid_with_hostile_reasons(cohort: Cohort) -> None:
 # ---- pytest-html
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_html_report_holds_no_script_of_a_run(cohort: Cohort, extra: list[str]) -> None:
     evil = "<script>alert('x')</script>"
     cohort.run(findings=1, place=f"runs/{evil.replace('/', '|')}/t1", report=f"# R\n\n## Finding 1: {evil}\n\n{evil}\n")

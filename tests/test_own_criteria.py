@@ -69,7 +69,7 @@ def own_verdicts(cohort: Cohort, *args: str, **how: bool) -> dict[str, dict[str,
     return found | {v["criterion_id"]: v for v in run["criteria"]}
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 @pytest.mark.parametrize("where", ["conftest.py", "house.py"])
 def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: list[str]) -> None:
     cohort.run(findings=1)
@@ -159,7 +159,8 @@ def test_fixtures_of_the_users_own_in_every_scope(cohort: Cohort) -> None:
 def test_output_of_an_own_criterion_is_shown_where_it_fails(cohort: Cohort) -> None:
     cohort.run(findings=1)
     (cohort.root / "conftest.py").write_text(
-        "from pytest_sciagent import criterion\n\n@criterion('own.loud')\ndef loud():\n    print('LOUD')\n    return 0\n"
+        "from pytest_sciagent import criterion\n\n"
+        "@criterion('own.loud')\ndef loud():\n    print('LOUD')\n    return 0\n"
     )
     result = cohort.pytest("--sciagent-run=runs", "-k", "own")
     result.stdout.fnmatch_lines(["*Captured stdout setup*", "LOUD"])
@@ -179,7 +180,7 @@ def test_output_of_an_own_criterion_is_shown_where_it_fails(cohort: Cohort) -> N
         ("@criterion('ev.full')\ndef one(): return 1", "your criterion 'ev.full' has the id of a rubric's criterion*"),
     ],
 )
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_own_criteria_that_can_not_be_used(cohort: Cohort, code: str, message: str, extra: list[str]) -> None:
     cohort.run()
     (cohort.root / "conftest.py").write_text(f"from pytest_sciagent import criterion\n\n{code}\n")
@@ -233,7 +234,7 @@ WAYS = [(BY_FIXTURE, []), (BY_HOOK, ["--sciagent-judge=house:scripted"])]
 
 
 @pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_an_own_judge_is_asked_once_checked_and_recorded(
     cohort: Cohort, code: str, options: list[str], extra: list[str]
 ) -> None:
@@ -314,7 +315,7 @@ def test_replay_asks_nobody(cohort: Cohort, code: str, options: list[str]) -> No
 
 
 @pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_refresh_asks_everything_once_more(cohort: Cohort, code: str, options: list[str], extra: list[str]) -> None:
     cohort.run(findings=1)
     (cohort.root / "conftest.py").write_text(code)
@@ -326,7 +327,7 @@ def test_refresh_asks_everything_once_more(cohort: Cohort, code: str, options: l
 
 
 @pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_live_leaves_no_trace(cohort: Cohort, code: str, options: list[str], extra: list[str]) -> None:
     cohort.run(findings=1)
     (cohort.root / "conftest.py").write_text(code)
@@ -389,7 +390,7 @@ def one_check(name: str, **more: object) -> str:
     return f"  - {{id: c.one, dimension: evidence, weight: 5, question: q, levels: {levels}, check: {name}{values}}}\n"
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_own_checks_need_a_passage_that_code_finds(cohort: Cohort, extra: list[str]) -> None:
     cohort.run()
     (cohort.root / "rubrics" / "small.yaml").write_text(RUBRIC + one_check("own.tables"))
@@ -438,7 +439,7 @@ def pytest_sciagent_rubrics(config):
 """
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_rubrics_brought_by_a_hook_stand_beside_the_others(cohort: Cohort, extra: list[str]) -> None:
     cohort.run(findings=1)
     cohort.record()
@@ -476,7 +477,7 @@ def pytest_sciagent_scores(config, results):
 """
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_observers_hear_of_verdicts_and_scores_in_the_controller(cohort: Cohort, extra: list[str]) -> None:
     cohort.run(findings=1)
     cohort.record()

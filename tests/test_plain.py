@@ -172,7 +172,8 @@ class Colour(enum.Enum):
 DEEP = 0
 for _ in range(3000):
     DEEP = [DEEP]
-FACTS = {'nan': math.nan, 'negative': -2**40, 'path': pathlib.Path('/a'), 'decimal': decimal.Decimal(1), 'enum': Colour.RED,
+FACTS = {'nan': math.nan, 'negative': -2**40, 'path': pathlib.Path('/a'), 'decimal': decimal.Decimal(1),
+         'enum': Colour.RED,
          'surrogate': 'a\\ud800', 'deep': DEEP, 'wide': [[['x'] * 300] * 300] * 300, 'text': 'y' * 10**6,
          'large': 10**400, 5: 'key'}
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from sample import LEVELS, Cohort
 
+
 @pytest.fixture
 def two(cohort: Cohort) -> Cohort:
     cohort.run("alpha")
@@ -185,7 +186,8 @@ def test_a_session_without_results_writes_no_json(two: Cohort) -> None:
 
 def test_json_that_can_not_be_written_at_the_end_is_told(two: Cohort) -> None:
     (two.root / "conftest.py").write_text(
-        "import pathlib\n\ndef pytest_sciagent_scores(config, results):\n    pathlib.Path('there').write_text('a file')\n"
+        "import pathlib\n\n"
+        "def pytest_sciagent_scores(config, results):\n    pathlib.Path('there').write_text('a file')\n"
     )
     result = two.pytest("--sciagent-run=runs", "--sciagent-json=there/r.json", "--sciagent-min-score=10")
     assert result.ret == 4

@@ -166,7 +166,7 @@ def test_a_runs_interval_holds_every_completion(data: st.DataObject, ids: list[s
         scores[id] = Interval(low, high)
     groups = data.draw(st.none() | partitions(ids))
     cards = [f"card_{n}" for n in range(data.draw(st.integers(0, 2)))]
-    targets = data.draw(st.none() | st.fixed_dictionaries({card: maybe_level for card in cards}))
+    targets = data.draw(st.none() | st.fixed_dictionaries(dict.fromkeys(cards, maybe_level)))
     refuted = {id: data.draw(st.none() | st.booleans()) for id in ids}
     found = score_run(scores, RunFacts(groups, targets, refuted))
     for _ in range(5):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Mode = Literal["replay", "record", "refresh", "live"]
 ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
-PROFILES = ("truthinsight", "weighted")
+PROFILES = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
 PROVIDERS = ("openai", "anthropic")
 DEFAULT_IN_FLIGHT = 64
 

@@ -255,10 +255,13 @@ class Case:
                 card.id: None if match is None else target_level(match, card, self.findings) for card, match in matches
             }
         refuted: dict[str, bool | None] = {}
+        quotes: dict[str, Sequence[str] | None] = {}
         for finding in self.report.findings:
             numbers = self.recomputation(finding, judge)
             refuted[finding.id] = numbers.refuted if numbers is not None else None
-        return RunFacts(groups=groups, targets=targets, refuted=refuted)
+            told = numbers is not None and numbers.refuted is not None
+            quotes[finding.id] = [n.quote for n in numbers.of("core", "refuted")] if numbers and told else None
+        return RunFacts(groups=groups, targets=targets, refuted=refuted, refuted_quotes=quotes)
 
     def matches(self, judge: Judge) -> list[tuple[Card, TargetAnswer | None]]:
         """For each reference card, the recorded match; None where there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Generator, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,11 +104,15 @@ class Board:
 
         case = self.state.case_of(index) if index.state == "sound" else None
         verdicts = self.verdicts.get(index.nodeid, {})
-        return run_result(index, case, verdicts, self.state.rubrics, self._judge_of(verdicts.values(), may_ask))
+        judge = self._judge_of(verdicts.values(), may_ask)
+        result = run_result(index, case, verdicts, self.state.rubrics, judge)
+        if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run
+            return result
+        return replace(result, perturbations=tuple(case.perturbations(judge)))
 
     def _judge_of(self, verdicts: Collection[Verdict], may_ask: bool) -> Judge:
-        """Who tells the facts of a whole run: the session's judge. It is not asked for those of a single item; and where
-        a fixture of the user's own has judged, what that has recorded counts."""
+        """Who tells the facts of a whole run: the session's judge. It is not asked for those of a single item; and
+        where a fixture of the user's own has judged, what that has recorded counts."""
         from ..judging.judge import RecordedJudge
 
         identity = self.state.judge.identity
@@ -133,6 +138,7 @@ class Board:
                 session.exitstatus = EXIT_INCONCLUSIVE
             session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
         self._save(results)
+        _drop_empty_teardowns(session.config, self._seen)
         if self._problem is not None and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         return (yield)
@@ -156,6 +162,13 @@ class Board:
             write_summary(terminalreporter, self.results, self.state.config.get_verbosity())
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
+
+
+def _drop_empty_teardowns(config: pytest.Config, nodeids: Collection[str]) -> None:
+    """For each failure pytest looks through all tear-down reports for captured text; those of criteria hold none."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and "" in terminal.stats:
+        terminal.stats[""] = [r for r in terminal.stats[""] if getattr(r, "nodeid", None) not in nodeids or r.sections]
 
 
 def _only_judge(verdicts: Iterable[Verdict]) -> JudgeIdentity | None:

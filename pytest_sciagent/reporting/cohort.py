@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SciagentError
 from ..scoring import Interval, mean
 from ..scoring.truthinsight import S1_SHARE, S2_SHARE
-from .results import FindingResult, RunResult, feasible_total
+from .results import FindingResult, RunResult, feasible_total, infeasible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,10 +135,10 @@ def _row(run: CohortRun, rubric: Rubric) -> dict[str, Any]:
     }
     if result.total is None:
         return row
-    infeasible = _infeasible(run.task, rubric)
-    row |= {"infeasible": ",".join(infeasible) or None, "findings": len(result.findings)}
+    impossible = infeasible(run.task, rubric)
+    row |= {"infeasible": ",".join(impossible) or None, "findings": len(result.findings)}
     row |= {"assessed": float(result.assessed)}
-    points = {"score": result.total, "feasible": feasible_total(result, rubric, infeasible), **_terms(result, rubric)}
+    points = {"score": result.total, "feasible": feasible_total(result, rubric, impossible), **_terms(result, rubric)}
     for name, interval in points.items():
         row |= _cells(name, interval)
     low, high = _representatives(result)
@@ -165,13 +165,6 @@ def _seconds(start: str | None, end: str | None) -> float | None:
     except (ValueError, TypeError):  # not a time, or one of the two has no zone
         return None
     return seconds if seconds >= 0 else None
-
-
-def _infeasible(task: TaskManifest | None, rubric: Rubric) -> list[str]:
-    """Dimensions and criteria of the rubric that the task marks as infeasible, in the rubric's order."""
-    marks = task.feasibility if task is not None else {}
-    names = [*(d.id for d in rubric.dimensions), *(c.id for c in rubric.criteria)]
-    return [name for name in dict.fromkeys(names) if name in marks and not marks[name].feasible]
 
 
 def _terms(result: RunResult, rubric: Rubric) -> dict[str, Interval]:

@@ -61,7 +61,12 @@ def _run(run: RunResult) -> dict[str, Any]:
         "problems": list(index.problems),
         "notes": list(index.notes),
         "score": None if run.total is None else _interval(run.total),
+        "score_feasible_only": None if run.feasible is None else _interval(run.feasible),
         "assessed": _number(run.assessed),
+        "perturbations": [
+            {"finding": f, "card": p.card, "family": p.family, "survive": p.survive, "metrics": to_plain(p.metrics)}
+            for f, p in run.perturbations
+        ],
         "terms": None
         if terms is None
         else {

@@ -12,12 +12,17 @@ from ..scoring import (
     Interval,
     RunFacts,
     RunScore,
+    V1Facts,
     feasible_criteria,
     mean,
+    points_of_level,
+    score_checklist,
     score_feasible,
     score_finding,
     score_pairs,
+    score_required,
     score_run,
+    score_run_v1,
 )
 
 if TYPE_CHECKING:
@@ -25,10 +30,11 @@ if TYPE_CHECKING:
     from ..evaluation import Case
     from ..gates import Decision
     from ..judging.judge import Judge
-    from ..models import Criterion, JudgeIdentity, Rubric, Verdict
+    from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
     from ..models.rubric import ProfileName
+    from ..tasks.verification import Perturbation
 
-PROFILES: tuple[ProfileName, ...] = ("truthinsight", "weighted")
+PROFILES: tuple[ProfileName, ...] = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
 """Profiles by which runs are added up."""
 
 VerdictKey = tuple[str, str | None]
@@ -49,7 +55,11 @@ class FindingResult:
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run. `terms` is there for the profile `truthinsight` only; `total` always, in points of 0..100."""
+    """One run. `terms` is there for the profiles of TruthInsightBench only; `total` always, in points of 0..100.
+
+    feasible: the total without what the task makes impossible; None where it makes nothing impossible.
+    perturbations: for each reference card that a finding matches, whether it survives the task's own perturbations.
+    """
 
     index: RunIndex
     findings: tuple[FindingResult, ...]
@@ -58,6 +68,8 @@ class RunResult:
     terms: RunScore | None
     total: Interval | None
     assessed: Fraction
+    feasible: Interval | None = None
+    perturbations: tuple[tuple[str, Perturbation], ...] = ()
 
     @property
     def dimensions(self) -> dict[str, Interval]:
@@ -123,20 +135,37 @@ def run_result(
     facts = case.run_facts(judge)
     terms, total = _total(rubric, findings, verdicts, facts)
     assessed = sum((f.score.assessed for f in findings), start=Fraction(0)) / len(findings)
-    return RunResult(index, tuple(findings), of(None), facts, terms, total, assessed)
+    result = RunResult(index, tuple(findings), of(None), facts, terms, total, assessed)
+    impossible = infeasible(case.task.manifest if case.task is not None else None, rubric)
+    return replace(result, feasible=feasible_total(result, rubric, impossible)) if impossible else result
+
+
+def infeasible(task: TaskManifest | None, rubric: Rubric) -> list[str]:
+    """Dimensions and criteria of the rubric that the task marks as infeasible, in the rubric's order."""
+    marks = task.feasibility if task is not None else {}
+    names = [*(d.id for d in rubric.dimensions), *(c.id for c in rubric.criteria)]
+    return [name for name in dict.fromkeys(names) if name in marks and not marks[name].feasible]
 
 
 def _total(
     rubric: Rubric, findings: Sequence[FindingResult], verdicts: Mapping[VerdictKey, Verdict], facts: RunFacts
 ) -> tuple[RunScore | None, Interval]:
+    scores = {f.id: f.score.score for f in findings}
     if rubric.profile == "truthinsight":
-        terms = score_run({f.id: f.score.score for f in findings}, facts)
+        terms = score_run(scores, facts)
+        return terms, terms.total
+    if rubric.profile == "truthinsight-v1":
+        terms = score_run_v1(scores, V1Facts(facts.groups, facts.targets, facts.refuted_quotes))
         return terms, terms.total
     pairs: list[tuple[Criterion, float | None]] = []
     for criterion in rubric.criteria:
         for finding in [None] if criterion.scope == "run" else [f.id for f in findings]:
             verdict = verdicts.get((criterion.id, finding))
             pairs.append((criterion, verdict.level if verdict else None))
+    if rubric.profile == "required":
+        return None, score_required(pairs)
+    if rubric.profile == "checklist100":
+        return None, score_checklist((criterion, points_of_level(level)) for criterion, level in pairs)
     return None, score_pairs(pairs)
 
 

@@ -45,6 +45,8 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
                 reporter.write_line(line)
         for line in _dimensions(results):
             reporter.write_line(line)
+        for line in (*_feasible(results), *_perturbations(results)):
+            reporter.write_line(line)
         for line in _worst(results):
             reporter.write_line(line)
         for line in _notes(results):
@@ -116,6 +118,33 @@ def _dimensions(results: Results) -> Iterator[str]:
             bar = "=" * low + "." * (high - low) + " " * (BAR - high)
             shown = share.scaled(Fraction(100)).show(0)
             yield f"  {name if position == 0 else '':<{width}}  {system.name:<{owner}}  [{bar}] {shown} %"
+
+
+def _perturbations(results: Results) -> Iterator[str]:
+    """Which matched reference findings stand up to the task's own changes of sample, method and definition."""
+    told = [(run, finding, p) for run in results.runs for finding, p in run.perturbations]
+    if not told:
+        return
+    yield ""
+    yield "perturbations of the task's data, for findings that match a reference"
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for run, finding, p in told:
+        shown = f"{p.family} {'survives' if p.survive else 'BREAKS'}"
+        groups.setdefault((run.index.label, finding, p.card), []).append(shown)
+    for (label, finding, card), shown_ones in groups.items():
+        yield f"  {label} {finding} (reference {card}): {', '.join(shown_ones)}"
+
+
+def _feasible(results: Results) -> Iterator[str]:
+    """Scores without what tasks make impossible, where they differ."""
+    told = [run for run in results.runs if run.feasible is not None and run.total is not None]
+    if told:
+        yield ""
+        yield "without the criteria that the task makes impossible"
+    for run in told:
+        assert run.feasible is not None
+        assert run.total is not None
+        yield f"  {run.index.label}: {run.feasible.show()} (published profile: {run.total.show()})"
 
 
 def _worst(results: Results) -> Iterator[str]:

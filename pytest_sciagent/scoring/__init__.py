@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from .checklist100 import points_of_level, score_checklist
 from .interval import Interval, mean
 from .profiles import FindingScore, feasible_criteria, score_feasible, score_finding
+from .required import score_required
 from .truthinsight import RunFacts, RunScore, score_run
+from .truthinsight_v1 import V1Facts, score_run_v1
 from .weighted import score_pairs
 
 __all__ = [
@@ -12,10 +15,15 @@ __all__ = [
     "Interval",
     "RunFacts",
     "RunScore",
+    "V1Facts",
     "feasible_criteria",
     "mean",
+    "points_of_level",
+    "score_checklist",
     "score_feasible",
     "score_finding",
     "score_pairs",
+    "score_required",
     "score_run",
+    "score_run_v1",
 ]

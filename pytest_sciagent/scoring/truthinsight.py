@@ -29,11 +29,13 @@ class RunFacts:
     groups: the findings in groups that state one claim; None while nobody has compared them.
     targets: level for each reference card, by card id.
     refuted: whether a finding's core number was refuted, by finding id.
+    refuted_quotes: the quotes of refuted core numbers, by finding id: what profile `truthinsight-v1` counts instead.
     """
 
     groups: Sequence[Sequence[str]] | None = None
     targets: Mapping[str, float | None] | None = None
     refuted: Mapping[str, bool | None] | None = None
+    refuted_quotes: Mapping[str, Sequence[str] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

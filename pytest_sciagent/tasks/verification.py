@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,9 +72,10 @@ class Verification:
         Raises:
             VerificationFailed: as `values`.
         """
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            answers = list(pool.map(self._answer, [f"perturb_{card}_{family}.py" for family in FAMILIES]))
         found = []
-        for family in FAMILIES:
-            answer = self._answer(f"perturb_{card}_{family}.py")
+        for family, answer in zip(FAMILIES, answers, strict=True):
             if answer is None:
                 continue
             if not isinstance(answer.get("survive"), bool) or answer.get("family") != family:

@@ -487,6 +487,48 @@ def test_a_dropped_connection_is_tried_again(kind: str) -> None:
         assert len(server.requests) == 2
 
 
+BAD_HTTP: dict[str, bytes] = {
+    "no HTTP": b"220 mail.example ESMTP\r\n",
+    "nothing": b"",
+    "half a head": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "a short body": b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{}",
+    "a bad length": b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}",
+    "bad chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}",
+    "a bad header": b"HTTP/1.1 200 OK\r\nno colon here\r\n\r\n{}",
+    "a huge header": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1_000_000 + b"\r\n\r\n{}",
+    "a bad encoding": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+    "a bad charset": b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=rot13\r\nContent-Length: 2\r\n\r\n{}",
+    "an odd status": b"HTTP/1.1 999 Odd\r\nContent-Length: 2\r\n\r\n{}",
+    "no content": b"HTTP/1.1 204 No Content\r\n\r\n",
+    "a redirect to itself": b"HTTP/1.1 307 x\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n",
+    "a redirect to a file": b"HTTP/1.1 302 x\r\nLocation: file:///etc/hostname\r\nContent-Length: 0\r\n\r\n",
+    "a redirect to nowhere": b"HTTP/1.1 302 x\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@both
+@pytest.mark.parametrize("response", BAD_HTTP.values(), ids=BAD_HTTP.keys())
+def test_a_server_that_speaks_no_proper_http(kind: str, response: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(response)
+        writer.close()
+
+    async def once() -> Reply:
+        server = await asyncio.start_server(serve, "127.0.0.1")
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        client = make_client(JudgeIdentity(kind=kind, model="m"), base_url=url, api_key=KEY, max_retries=0)
+        try:
+            return await client.ask(PROMPT)
+        finally:
+            await client.close()
+            server.close()
+
+    reply = asyncio.run(once())
+    assert (reply.text, reply.status, reply.fatal) == (None, "provider_error", False)
+    assert KEY not in reply.detail
+
+
 @both
 def test_nobody_listens(kind: str) -> None:
     with Loopback(lambda request, n: FINE) as server:

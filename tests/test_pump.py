@@ -329,7 +329,7 @@ def test_a_busy_provider_has_fewer_in_flight_and_then_more_again(desk: Desk, kin
 
     def behaviour(request: dict[str, Any], n: int) -> Answer | Raw:
         if n <= 8:
-            return Raw(429, {"error": {"message": "Slow down."}}, {"retry-after-ms": "300"})
+            return Raw(429, {"error": {"message": "Slow down."}}, {"retry-after-ms": "600"})
         return Answer(answer(1), delay_s=0.02)
 
     with Loopback(behaviour) as server:
@@ -345,7 +345,7 @@ def test_a_busy_provider_has_fewer_in_flight_and_then_more_again(desk: Desk, kin
     assert (progress.done, progress.failed) == (160, 0)
     assert len(server.requests) == 168
     # While the provider asks to wait, only what was on its way arrives.
-    assert not any(0.15 < moment - arrived[0] < 0.29 for moment in arrived)
+    assert not any(0.3 < moment - arrived[0] < 0.58 for moment in arrived)
     assert max(seen[20:40]) <= 10
     assert max(seen[80:]) >= 13
 

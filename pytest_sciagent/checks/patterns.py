@@ -248,12 +248,12 @@ def is_numeric_work(source: Source) -> bool:
     return not roots.isdisjoint(_NUMERIC_LIBRARIES)
 
 
-def literal_spots(source: Source, labels: set[str], numbers: set[float]) -> dict[str | float, Spot]:
+def literal_spots(source: Source, labels: Sequence[str], numbers: set[float]) -> dict[str | float, Spot]:
     """Which of these labels and numbers the code writes out: as strings, keyword names, or numbers in a collection."""
     found: dict[str | float, Spot] = {}
     for text in source.strings:
-        for label in labels - found.keys():
-            if text.gives(label):
+        for label in labels:
+            if label not in found and text.gives(label):
                 found[label] = source.spot_at(text.line, f"the label {label!r}", text.column)
     if not source.is_python:
         return found
@@ -305,13 +305,13 @@ def set_spots(source: Source) -> dict[SetRole, Spot]:
 def _bindings(source: Source) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
     for assign in source.all(ast.Assign):
         for target in assign.targets:
-            for name in bound_names(target) if isinstance(target, ast.Name | ast.Tuple | ast.List) else ():
+            for name in sorted(bound_names(target)) if isinstance(target, ast.Name | ast.Tuple | ast.List) else ():
                 yield name, assign
     for loop in source.all(ast.For):
-        for name in bound_names(loop.target):
+        for name in sorted(bound_names(loop.target)):
             yield name, loop
     for function in source.all(ast.FunctionDef):
-        for name in parameters(function):
+        for name in sorted(parameters(function)):
             yield name, function
 
 

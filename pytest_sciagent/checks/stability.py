@@ -114,7 +114,7 @@ def method_perturbation(context: CheckContext) -> CheckResult:
 
 def _method_spots(sources: Sequence[Source], stored: Stored) -> list[Spot]:
     """Where calculating code writes out two or more of the methods or settings that a result is stored for."""
-    labels = {label for label in stored.labels if isinstance(label, str)}
+    labels = [label for label in stored.labels if isinstance(label, str)]
     numbers = {label for label in stored.labels if not isinstance(label, str)}
     found: dict[str | float, Spot] = {}
     for source in sources if any(map(is_numeric_work, sources)) else ():
@@ -159,7 +159,7 @@ def _facts(scope: Scope, stored: Sequence[Stored], spots: Iterable[Spot], name: 
 
 def _writers_first(scope: Scope, stored: Sequence[Stored]) -> list[Source]:
     """The finding's code and that of these results: what it names first, and of that what writes them."""
-    writers = scope.writers_of({one.result.path for one in stored})
+    writers = scope.writers_of(dict.fromkeys(one.result.path for one in stored))
     sources = scope.closure([*map(scope.code.source, writers), *scope.sources])
     named = {source.path for source in scope.named_sources}
     return sorted(sources, key=lambda source: (source.path not in named, source.path not in writers))

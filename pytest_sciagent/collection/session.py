@@ -49,7 +49,7 @@ def ask_before_items(config: pytest.Config, selected: Collection[str], collectio
     option = config.option
     idle = option.collectonly or option.setupplan or option.setuponly
     broken = collection_failed and not option.continue_on_collection_errors
-    if state.is_worker or not state.indexes or state.has_asked or idle or broken:
+    if state.is_worker or not state.indexes or not state.options.asks_provider or state.has_asked or idle or broken:
         return
     from .asking import ask_open_questions
 

@@ -22,14 +22,17 @@ CRITERIA = 29
 JUDGE = handoff_identity("benchmark", "item")
 
 
-def make_cohort(root: Path, runs: int) -> None:
-    """Write a task, `runs` frozen runs of one system and their recorded verdicts below `root`."""
+def make_cohort(root: Path, runs: int, methods: str = "") -> None:
+    """Write a task, `runs` frozen runs of one system and their recorded verdicts below `root`.
+
+    `methods` is added to every report, to make the evidence for each finding as long as is wanted.
+    """
     root.mkdir(parents=True, exist_ok=True)
     (root / "pytest.ini").write_text("[pytest]\n")
     for number in range(runs):
         task = f"task_{number:03d}"
         _task(root / "tasks" / task, task, number)
-        _run(root, task, number)
+        _run(root, task, number, methods)
     sources = Sources(root)
     rubric = load_rubric("truthinsight", root, root)
     for number in range(runs):
@@ -50,19 +53,20 @@ def _task(path: Path, name: str, seed: int) -> None:
     )
 
 
-def _run(root: Path, task: str, seed: int) -> None:
+def _run(root: Path, task: str, seed: int, methods: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         workspace = Path(name)
         output = workspace / "output"
         (output / "results").mkdir(parents=True)
-        parts = ["# Report\n\nMethods: least squares on all units.\n"]
+        parts = [f"# Report\n\nMethods: least squares on all units.\n{methods}"]
         for finding in range(1, FINDINGS + 1):
             slope = 2 + (seed + finding) / 1000
             (output / "results" / f"fit_{finding}.csv").write_text(
                 f"quantity,value,ci_low,ci_high\nslope,{slope},{slope - 0.1},{slope + 0.1}\nn,40,,\n"
             )
             parts.append(
-                f"\n## Finding {finding}: y rises with x, case {finding}\n\nThe slope is {slope} (95% CI {slope - 0.1:.3f} "
+                f"\n## Finding {finding}: y rises with x, case {finding}\n\n"
+                f"The slope is {slope} (95% CI {slope - 0.1:.3f} "
                 f"to {slope + 0.1:.3f}), 40 units. Source `output/fit.py`, result `output/results/fit_{finding}.csv`.\n"
             )
         (output / "Result.md").write_text("".join(parts))

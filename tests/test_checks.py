@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_sciagent.checks.recompute import Recalculated, Recomputation
+from pytest_sciagent.evidence import QuoteIndex
+from pytest_sciagent.models import Citation
 from pytest_sciagent.runs import Run
 
 IDENTITY, EXECUTION = "evidence.data_identity", "evidence.execution_receipt"
@@ -940,3 +943,220 @@ def test_no_source_breaks_a_check(tmp_path: Path, code: str) -> None:
     files = {"code/fit.py": code, "future_test_1.py": code, "fit.R": code, "results/fit.csv": "slope,se\n0.21,0.02\n"}
     run = make_run(tmp_path, files, f"{NAMED} `future_test_1.py` `fit.R`")
     assert [run_check(name, run).outcome for name in ALL] == ["not_assessed", *["decided"] * 9]
+
+
+# ---- what an agent may write to stall, break or please a check
+
+
+SLOW = {
+    "placeholders": {"fit.py": 'open(f"' + "{a}" * 40 + 'xyz.csv")\n', "q" * 60 + ".json": "{}"},
+    "many limits": {"d.json": json.dumps({f"k{i}_{end}": 1 for i in range(5_000) for end in ("lo", "p2.5")})},
+    "wide": {"fit.csv": ",".join(f"model_{i}_lo" for i in range(600)) + "\n" + (",".join(["1.5"] * 600) + "\n") * 300},
+    "many rules": {
+        "future_test_1.py": "".join(f"def next_1_{i}(x): return 'a' if x<{i} else 'b'\n" for i in range(600))
+    },
+}
+LOGS = {
+    "long word": "a" * 100_000 + " fit.py",
+    "here-document": "<<A\n" + "\n" * 50_000 + "x",
+    "nested": "<<A\n" * 20_000,
+}
+
+
+@pytest.mark.parametrize("files", SLOW.values(), ids=SLOW)
+def test_no_result_or_code_stalls_a_check(tmp_path: Path, files: dict[str, str | bytes]) -> None:
+    run = make_run(tmp_path, {"fit.py": PLAIN_CODE, **files}, " ".join(f"`{name}`" for name in ("fit.py", *files)))
+    started = time.process_time()
+    for name in ALL:
+        run_check(name, run)
+    assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize("command", LOGS.values(), ids=LOGS)
+def test_no_log_stalls_a_check(tmp_path: Path, command: str) -> None:
+    run = make_run(tmp_path, PLAIN, NAMED, log=json.dumps({"time": STARTED, "command": command}) + "\n")
+    started = time.process_time()
+    assert level(EXECUTION, run) == 0.5
+    assert time.process_time() - started < 10
+
+
+def test_columns_that_are_not_looked_at_are_told(tmp_path: Path) -> None:
+    table = ",".join(f"g{i}" for i in range(201)) + "\n" + ",".join(["1.5"] * 201) + "\n"
+    result = run_check(UNCERTAINTY, make_run(tmp_path, {**PLAIN, "results/fit.csv": table}, NAMED))
+    assert result.facts["only_first_200_columns_looked_at"] == ["output/results/fit.csv"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("out_{a}{b}.csv", True),
+        ("{a}out_{b}.csv", True),
+        ("{a}_{b}_1.csv", True),
+        ("out_{a}1.csv{b}1.csv", False),
+        ("in_{a}.csv", False),
+    ],
+)
+def test_formatted_names_mean_the_files_they_may_become(tmp_path: Path, pattern: str, named: bool) -> None:
+    files = {"fit.py": f'import pandas as pd\npd.x.to_csv(f"{pattern}")\n', "out_x_1.csv": PLAIN_TABLE}
+    result = run_check(IDENTITY, make_run(tmp_path, files, "`out_x_1.csv`"), task=make_task(tmp_path))
+    assert (result.reason_code == "traceable") is named
+
+
+BAD_CELLS: tuple[object, ...] = (5, {"a": 1}, True)
+
+
+@pytest.mark.parametrize("source", BAD_CELLS, ids=repr)
+def test_a_broken_notebook_leaves_the_others_alone(tmp_path: Path, source: object) -> None:
+    broken = json.loads(notebook("x", "a  sd\n1  2\n"))
+    broken["cells"][0]["source"] = source
+    files = {**PLAIN, "bad.ipynb": json.dumps(broken), "good.ipynb": notebook("print(1)", "slope  sd\n0.2  0.1\n")}
+    run = make_run(tmp_path, files, f"{NAMED} `bad.ipynb`, `good.ipynb`")
+    assert level(UNCERTAINTY, run) == 0.5
+    assert [run_check(name, run).outcome for name in ALL] == ["not_assessed", *["decided"] * 9]
+
+
+def test_numbers_beyond_floats_and_deep_sums_break_nothing(tmp_path: Path) -> None:
+    huge = "1" + "0" * 400
+    document = f'{{"ci": [1, {huge}], "seed": 1, "x": {huge}, "train": [1, {huge}], "test": [2, 3], "overlap": {huge}}}'
+    deep = "+".join(["a"] * 900)
+    code = f"train = d[:{deep}] + d[{deep}:]\ntest = d[({deep}) != 1]\n"
+    run = make_run(tmp_path, {"fit.py": code, "d.json": document}, "`fit.py` `d.json`")
+    assert [run_check(name, run).outcome for name in ALL] == ["not_assessed", *["decided"] * 9]
+
+
+def test_only_logs_of_the_platform_are_believed(tmp_path: Path) -> None:
+    entry = {"time": "2026-01-02T10:20:00Z", "command": "python code/fit.py", "exit_code": 0}
+    run = make_run(tmp_path, {**PLAIN, "x.log": json.dumps(entry) + "\n"}, NAMED)
+    assert run_check(EXECUTION, run).facts["logged_runs"] == []
+
+
+@pytest.mark.parametrize(
+    ("fixed", "applied"),
+    [("1990-01-01T00:00:00Z", "2026-01-02T10:20:00Z"), ("2026-01-02T10:10:00Z", "2090-01-01T00:00:00Z")],
+)
+def test_times_outside_the_run_order_nothing(tmp_path: Path, fixed: str, applied: str) -> None:
+    assert times_run(tmp_path, fixed, applied) == (0, 0.5)
+
+
+def test_weak_words_of_time_give_way_to_strong_ones(tmp_path: Path) -> None:
+    at = ("2026-01-02T10:10:00Z", "2026-01-02T10:20:00Z")
+    late, early = "2026-01-02T10:30:00Z", "2026-01-02T10:05:00Z"
+    assert times_run(tmp_path, *at, more={"written_at": late}) == (1, 1)
+    assert times_run(tmp_path, *at, more={"opened_at": at[1], "generated_at": early}) == (1, 1)
+    assert times_run(tmp_path, *at, more={"exit_velocity": 3})[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (",seed,slope\n0,1,2.5\n1,2,2.5\n2,3,2.5\n", 0),
+        ("seed,slope,elapsed_s\n1,2.5,0.11\n2,2.5,0.12\n3,2.5,0.13\n", 0),
+        ("seed,slope,started at time\n1,2.5,7\n2,2.5,8\n3,2.5,9\n", 0),
+        ("seed,row,slope\n4,1,2.5\n5,2,2.5\n6,3,2.5\n", 0),
+        ("seed,slope,path\n4,2.5,a\n5,2.5,b\n6,2.5,c\n", 0),
+        ("seed,row,slope\n4,1,2.5\n5,2,2.6\n6,3,2.7\n", 1),
+    ],
+)
+def test_what_numbers_rows_or_tells_time_is_no_result_of_a_run(tmp_path: Path, table: str, expected: float) -> None:
+    assert level(REPLICATION, make_run(tmp_path, {**PLAIN, "results/fit.csv": table}, NAMED)) == expected
+    rows = [
+        dict(zip(table.split("\n")[0].split(","), r.split(","), strict=True)) for r in table.strip().split("\n")[1:]
+    ]
+    records = [{k: float(v) if v[0].isdigit() else v for k, v in row.items()} for row in rows]
+    as_json = make_run(tmp_path, {**PLAIN, "results/d.json": json.dumps(records)}, "`code/fit.py` `results/d.json`")
+    assert level(REPLICATION, as_json) == expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if False:\n    d.x.std()\n",
+        "while 0:\n    d.x.std()\n",
+        "if True:\n    pass\nelse:\n    d.x.std()\n",
+        "x = 1 if 1 else d.x.std()\n",
+        "np.std([1, 2])\n",
+        "pd.Series([1, 2]).std()\n",
+        "np.std(np.array([1, 2]))\n",
+    ],
+)
+def test_dead_code_and_calls_on_literals_calculate_nothing(tmp_path: Path, code: str) -> None:
+    table = {"results/fit.csv": "slope,sd\n0.2,0.1\n"}
+    head = "import numpy as np\nimport pandas as pd\nd = pd.read_csv('data/cases.csv')\n"
+    dead, live = ({"code/fit.py": head + text, **table} for text in (code, "d.x.std()\n"))
+    assert level(UNCERTAINTY, make_run(tmp_path, dead, NAMED)) == 0.5
+    assert level(UNCERTAINTY, make_run(tmp_path, live, NAMED)) == 1
+
+
+def test_a_bare_list_of_labels_varies_no_method(tmp_path: Path) -> None:
+    table = {"results/fit.csv": "method,slope\nols,0.2\nhuber,0.3\n"}
+    bare, used = '["ols", "huber"]\n', 'for m in ["ols", "huber"]:\n    fit(m)\n'
+    for code, expected in ((bare, 0.5), (used, 1)):
+        assert level(METHOD, make_run(tmp_path, {"code/fit.py": f"import numpy\n{code}", **table}, NAMED)) == expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(x):\n    return 'support' if 1 > 2 else 'reject'\n",
+        "LIMIT = 2\nSEEN = 1\ndef f(x):\n    return 'support' if SEEN > LIMIT else 'reject'\n",
+        "import argparse\nif 1 > 2:\n    print('support')\nelse:\n    print('reject')\n",
+    ],
+)
+def test_two_constants_decide_no_next_test(tmp_path: Path, code: str) -> None:
+    assert next_run(tmp_path, code) == 0
+    assert next_run(tmp_path, "LIMIT = 2\ndef f(x):\n    return 'support' if x > LIMIT else 'reject'\n") == 1
+
+
+@pytest.mark.parametrize("code", ["", "# only words\n", "\n\n"])
+def test_a_source_without_a_statement_is_no_source(tmp_path: Path, code: str) -> None:
+    run = make_run(tmp_path, {**PLAIN, "code/fit.py": code}, NAMED)
+    assert (level(IDENTITY, run, task=make_task(tmp_path)), level(EXECUTION, run)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.csv", ""),
+        ("r.csv", "slope,sd\n"),
+        ("r.json", "{}"),
+        ("r.json", "{"),
+        ("r.json", '{"%s": 1}' % ("k" * 1_001)),
+    ],
+    ids=["nothing", "header", "object", "broken", "long key"],
+)
+def test_an_empty_or_unreadable_result_is_no_result(tmp_path: Path, name: str, content: str) -> None:
+    run = make_run(tmp_path, {"code/fit.py": PLAIN_CODE, name: content}, f"`code/fit.py` `{name}`")
+    result = run_check(IDENTITY, run, task=make_task(tmp_path))
+    assert (result.level, result.reason_code) == (0.5, "no_result")
+    assert str(result.facts["not_read"]).startswith(f"['output/{name}: ")
+
+
+def test_a_notebook_is_a_result_only_with_an_executed_cell(tmp_path: Path) -> None:
+    planted = json.loads(notebook("print(1)", "slope  sd\n0.2  0.1\n"))
+    planted["cells"][0]["execution_count"] = None
+    run = make_run(tmp_path, {"fit.ipynb": json.dumps(planted)}, "`fit.ipynb`")
+    assert level(UNCERTAINTY, run) == 0
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"columns": {"train": ["x", "y"], "test": ["x", "y"]}}, 1),
+        ({"rows_per_site": {"train": [100, 30, 7], "test": [30, 12, 7]}}, 1),
+        ({"slope_ci95": {"train": [1, 2], "test": [3, 4]}}, 1),
+        ({"folds": [{"train": ["a", "b"], "test": ["c"]}, {"train": ["b", "c"], "test": ["a"]}]}, 1),
+        ({"folds": [{"train": ["a", "b"], "test": ["c"]}, {"train": ["b", "c"], "test": ["b"]}]}, 0),
+    ],
+)
+def test_sets_are_compared_within_one_object(tmp_path: Path, document: dict[str, object], expected: float) -> None:
+    assert split_run(tmp_path, {"train_ids": ["a", "b", "c"], "test_ids": ["d", "e"], **document}) == expected
+    assert split_run(tmp_path, {"slope_ci95": {"train": [1, 2], "test": [3, 4]}}) == 0.5  # limits are no ids
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_results_in_any_encoding_can_be_cited(tmp_path: Path, encoding: str) -> None:
+    table = "site,slope,slope_sd\nMéxico,0.21,0.02\n".encode(encoding)
+    run = make_run(tmp_path, {**PLAIN, "results/fit.csv": table}, NAMED)
+    result = run_check(UNCERTAINTY, run)
+    assert result.level == 0.5
+    assert QuoteIndex(run).verify(Citation(file="results/fit.csv", quote="México,0.21,0.02")).place == "line 2"

@@ -129,7 +129,7 @@ def test_a_folder_name_that_is_not_unicode(cohort: Cohort) -> None:
     cohort.record()
     (cohort.root / "runs" / "alpha").rename(cohort.root / "runs" / "alp\udce4")
     assert all(SAFE.fullmatch(nodeid) for nodeid in collected(cohort, "--sciagent-run=runs"))
-    result = cohort.pytest("--sciagent-run=runs", "-n2", "-v", fresh=True)
+    result = cohort.pytest("--sciagent-run=runs", "-n1", "-v", fresh=True)
     assert outcomes(result) == {"failed": 2, "passed": 2, "half": 2, "not assessed": 2}
 
 
@@ -187,7 +187,7 @@ def test_an_unknown_node_id_is_a_usage_error(two: Cohort) -> None:
 def test_parallel_selection(two: Cohort) -> None:
     result = two.pytest("--sciagent-run=runs", "-n2", "-k", "ev.full", f"--deselect={ALPHA}::finding_1")
     assert outcomes(result) == {"passed": 3}
-    result = two.pytest(f"{ALPHA}::finding_1::ev.full", "-n2")
+    result = two.pytest(f"{ALPHA}::finding_1::ev.full", "-n1")
     assert outcomes(result) == {"passed": 1}
 
 
@@ -210,7 +210,7 @@ def test_own_tests_run_only_when_asked(with_tests: Cohort) -> None:
     assert outcomes(with_tests.pytest("runs")) == only_runs
     assert outcomes(with_tests.pytest("--sciagent-run=runs", "tests")) == both
     assert outcomes(with_tests.pytest("tests", "runs")) == both
-    assert outcomes(with_tests.pytest("--sciagent-run=runs", "tests/test_own.py::test_one", "-n2")) == both | {
+    assert outcomes(with_tests.pytest("--sciagent-run=runs", "tests/test_own.py::test_one", "-n1")) == both | {
         "passed": 5
     }
     assert outcomes(with_tests.pytest("tests")) == {"passed": 2}

@@ -192,6 +192,6 @@ def test_the_users_own_conftest_above_the_runs_is_obeyed(cohort: Cohort) -> None
     (cohort.root / "runs" / "conftest.py").write_text(
         "from pytest_sciagent import criterion\n\n@criterion('own.rule')\ndef rule(finding):\n    return 1, 'fine'\n"
     )
-    for extra in ([], ["-n2"]):
+    for extra in ([], ["-n1"]):
         result = cohort.pytest("--sciagent-run=runs", *extra)
         assert outcomes(result) == {"passed": 2, "half": 1, "failed": 1, "not assessed": 1}

@@ -45,7 +45,7 @@ def options(server: Loopback) -> list[str]:
 
 
 def recorded(cohort: Cohort) -> list[tuple[str, str]]:
-    """Runs and keys of all settled answers in the work files; a line that is not whole is refused, unless it is the last."""
+    """Runs and keys of all settled answers in the work files; only a last line may be torn."""
     found = read_work(cohort.root / ".sciagent" / "work")
     assert all(entry.settles for entries in found.values() for entry in entries)
     return [(run, entry.key) for run, entries in found.items() for entry in entries]

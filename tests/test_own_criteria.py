@@ -90,7 +90,7 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
             "check_error: criterion 'own.wrong' must return 1, 0.5 or 0, (level, reason) or a Verdict, not 'good'",
         ]
     )
-    found = own_verdicts(cohort, *extra, fresh=fresh)
+    found = own_verdicts(cohort, *(["-p", "house"] if fresh else []), fresh=fresh)
     assert {name: (v["status"], v["level"]) for name, v in found.items() if name.startswith("own")} == {
         "own.level": ("assessed", 1),
         "own.pair": ("assessed", 0.5),
@@ -180,11 +180,10 @@ def test_output_of_an_own_criterion_is_shown_where_it_fails(cohort: Cohort) -> N
         ("@criterion('ev.full')\ndef one(): return 1", "your criterion 'ev.full' has the id of a rubric's criterion*"),
     ],
 )
-@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
-def test_own_criteria_that_can_not_be_used(cohort: Cohort, code: str, message: str, extra: list[str]) -> None:
+def test_own_criteria_that_can_not_be_used(cohort: Cohort, code: str, message: str) -> None:
     cohort.run()
     (cohort.root / "conftest.py").write_text(f"from pytest_sciagent import criterion\n\n{code}\n")
-    result = cohort.pytest("--sciagent-run=runs", *extra)
+    result = cohort.pytest("--sciagent-run=runs")
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
@@ -230,11 +229,16 @@ def asked(cohort: Cohort) -> list[str]:
     return sorted(log.read_text().split()) if log.exists() else []
 
 
-WAYS = [(BY_FIXTURE, []), (BY_HOOK, ["--sciagent-judge=house:scripted"])]
+HOOK = ["--sciagent-judge=house:scripted"]
+WAYS = [(BY_FIXTURE, []), (BY_HOOK, HOOK)]
+PARALLEL = pytest.mark.parametrize(
+    ("code", "options", "extra"),
+    [(BY_FIXTURE, [], []), (BY_HOOK, HOOK, []), (BY_HOOK, HOOK, ["-n1"])],
+    ids=["fixture", "hook", "hook-n1"],
+)
 
 
-@pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
-@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
+@PARALLEL
 def test_an_own_judge_is_asked_once_checked_and_recorded(
     cohort: Cohort, code: str, options: list[str], extra: list[str]
 ) -> None:
@@ -255,12 +259,12 @@ def test_an_own_judge_is_asked_once_checked_and_recorded(
     assert {e["judge"]["kind"] for e in record["entries"]} == {"house"}
     assert not list((cohort.root / ".sciagent" / "work").glob("*"))
 
-    again = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *options, *extra, code=0)
+    again = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *options, code=0)
     assert again == found
     assert len(asked(cohort)) == 11
 
     (cohort.root / "conftest.py").unlink()
-    replayed = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *extra, code=0)
+    replayed = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", code=0)
     assert replayed == found
 
 
@@ -314,20 +318,18 @@ def test_replay_asks_nobody(cohort: Cohort, code: str, options: list[str]) -> No
     assert asked(cohort) == ["verdict"]
 
 
-@pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
-@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
+@PARALLEL
 def test_refresh_asks_everything_once_more(cohort: Cohort, code: str, options: list[str], extra: list[str]) -> None:
     cohort.run(findings=1)
     (cohort.root / "conftest.py").write_text(code)
-    cohort.pytest("--sciagent-run=runs", *options, *extra)
+    cohort.pytest("--sciagent-run=runs", *options)
     assert asked(cohort) == ["plan", *["verdict"] * 4]
     refresh = "--sciagent-ledger-mode=refresh"
     assert outcomes(cohort.pytest("--sciagent-run=runs", *options, *extra, refresh)) == {"passed": 4}
     assert asked(cohort) == ["plan", "plan", *["verdict"] * 8]
 
 
-@pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
-@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
+@PARALLEL
 def test_live_leaves_no_trace(cohort: Cohort, code: str, options: list[str], extra: list[str]) -> None:
     cohort.run(findings=1)
     (cohort.root / "conftest.py").write_text(code)
@@ -390,14 +392,13 @@ def one_check(name: str, **more: object) -> str:
     return f"  - {{id: c.one, dimension: evidence, weight: 5, question: q, levels: {levels}, check: {name}{values}}}\n"
 
 
-@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
-def test_own_checks_need_a_passage_that_code_finds(cohort: Cohort, extra: list[str]) -> None:
+def test_own_checks_need_a_passage_that_code_finds(cohort: Cohort) -> None:
     cohort.run()
     (cohort.root / "rubrics" / "small.yaml").write_text(RUBRIC + one_check("own.tables"))
     (cohort.root / "conftest.py").write_text(CHECK)
-    assert outcomes(cohort.pytest("--sciagent-run=runs", *extra)) == {"passed": 1, "not assessed": 1}
+    assert outcomes(cohort.pytest("--sciagent-run=runs")) == {"passed": 1, "not assessed": 1}
     (cohort.root / "conftest.py").write_text(CHECK.replace("2000,2.50", "2000,9.99"))
-    result = cohort.pytest("--sciagent-run=runs", *extra)
+    result = cohort.pytest("--sciagent-run=runs")
     assert outcomes(result) == {"error": 1, "not assessed": 1}
     result.stdout.fnmatch_lines(["unverified: the check found no passage that stands in a frozen file: 1 tables"])
 

@@ -220,7 +220,7 @@ AWKWARD_RUBRIC = RUBRIC + "".join(
 )
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2"], ["--setup-show"]], ids=["n0", "n2", "full"])
+@pytest.mark.parametrize("extra", [[], ["-n1"], ["--setup-show"]], ids=["n0", "n1", "full"])
 def test_no_content_of_a_verdict_ends_the_session(cohort: Cohort, extra: list[str]) -> None:
     cohort.run(findings=1)
     (cohort.root / "rubrics" / "small.yaml").write_text(AWKWARD_RUBRIC)

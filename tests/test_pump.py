@@ -366,6 +366,25 @@ def test_a_quota_of_the_provider_is_found_by_itself(desk: Desk) -> None:
     assert (progress.done, progress.failed) == (120, 0)
 
 
+def test_a_question_that_is_turned_away_gets_further_turns(desk: Desk) -> None:
+    def behaviour(request: dict[str, Any], n: int) -> Any:
+        return error(429, "Slow down.") if number_of(request) == 0 and n < 8 else answer(1)
+
+    with Loopback(behaviour) as server:
+        progress = desk.pump(server, desk.questions(4, group=4), in_flight=1)
+        order = [number_of(request.json) for request in server.requests]
+    assert (progress.done, progress.failed) == (4, 0)
+    assert order == [0, 0, 1, 2, 3, 0, 0, 0]
+
+
+def test_a_quota_that_is_used_up_ends_the_asking(desk: Desk) -> None:
+    with Loopback(lambda request, n: error(429, "Slow down.")) as server:
+        progress = desk.pump(server, desk.questions(5000), client={"max_retries": 0}, patience_s=0.3)
+        assert len(server.requests) < 1000
+    assert (progress.fatal, progress.done) == ("HTTP 429: Slow down.", 0)
+    assert desk.entries == []
+
+
 # Budgets
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,11 @@ def write(folder: Path, text: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "points.csv").write_text(text)
     return folder
+
+
+def stub_task(data: Path) -> Any:
+    """As much of a task as plans look at."""
+    return SimpleNamespace(data_dir=data, manifest=SimpleNamespace(files=[SimpleNamespace(path=FILES[0])]))
 
 
 def plan(operation: str, **values: object) -> RecomputePlan:
@@ -116,7 +123,10 @@ def test_a_wrong_number_is_refuted_and_a_close_one_only_differs() -> None:
     assert number is not None
     assert compare(number, 4.2) == "refuted"
     assert compare(number, 5.35) == "differs"
-    assert compare(number, -5.2) == "refuted"
+    assert compare(number, -5.2) == "differs"  # the sign may stand in words
+    signed = find_number("-5.20", "a shift of -5.20 kg")
+    assert signed is not None
+    assert compare(signed, 5.2) == "refuted"
     assert compare(number, -5.2, either_sign=True) == "differs"  # a minus b, or b minus a
     assert compare(number, -9.0, either_sign=True) == "refuted"
     assert compare(number, -1.0, "positive") == "refuted"
@@ -138,3 +148,108 @@ def test_shipped_reference_quantities_recompute_within_tolerance(tmp_path: Path)
             for quantity in card.quantities:
                 assert quantity.tolerance.accepts(values[quantity.key], quantity.value), quantity.key
             assert [p.family for p in verification.perturbations(card.id)] == list(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("text", "asserted", "value", "comparison"),
+    [
+        ("a negative correlation of 0.45", "0.45", -0.45, "equals"),  # the sign stands in words
+        ("y falls by 2.00 per x", "2.00", -2.0, "equals"),
+        ("it lasts 48 h", "48", 2.0, "equals"),  # a unit of time
+        ("1.2 million rows", "1.2", 1_200_000.0, "equals"),
+        ("25 % larger", "25", 1.25, "equals"),  # a ratio, told as growth
+        ("more than 45 % of rows", "45", 0.5, "greater_than"),
+        ("less than 3.0 kg", "3.0", 3.06, "less_than"),
+    ],
+)
+def test_what_words_units_and_rounding_explain_is_never_refuted(
+    text: str, asserted: str, value: float, comparison: str
+) -> None:
+    number = find_number(asserted, text)
+    assert number is not None
+    assert compare(number, value, comparison) != "refuted"
+
+
+def test_the_order_of_two_groups_is_a_convention() -> None:
+    number = find_number("0.50", "the ratio is 0.50")
+    assert number is not None
+    assert compare(number, 2.0, either_sign=True) == "differs"
+    assert compare(number, -5.0, "positive", either_sign=True) == "differs"
+    assert compare(number, 9.0, either_sign=True) == "refuted"
+
+
+def test_a_number_in_code_marks_is_a_number() -> None:
+    for quote in ("the mean is `7.5` kg", "the mean is **7.5** kg", "the slope is &minus;7.5"):
+        number = find_number("7.5" if "minus" not in quote else "&minus;7.5", quote)
+        assert number is not None
+        assert abs(number.value) == 7.5
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "target", "expected"),
+    [
+        (0.2685, "ppm/yr/decade", "ppm/year^2", 0.02685),
+        (1.0, "ppm/yr", "ppm/decade", 10.0),
+        (2.0, "y", "years", 2.0),
+        (5.0, "%", "1", 0.05),
+        (0.05, "1", "per cent", 5.0),
+        (-0.09, "mm/mm", "1", -0.09),
+        (3.0, "mm per mm", "mm/mm", 3.0),
+        (3.0, "mm", "1", None),
+        (3.0, "furlong-ish", "m", None),
+    ],
+)
+def test_units_of_cards(value: float, unit: str, target: str, expected: float | None) -> None:
+    from pytest_sciagent.judging.targets import convert
+
+    found = convert(value, unit, target)
+    assert found == (pytest.approx(expected) if expected is not None else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        (
+            "a,day\n1,2001-01-01T00:00:00Z\n2,2002-01-01T00:00:00Z\n3,2003-01-01T00:00:00+02:00\n",
+            {"x": "day", "y": "a"},
+        ),
+        ("a,b\n1\n2,3,4\n", {"x": "a", "y": "b"}),
+        ("", {"x": "a", "y": "b"}),
+        ("a,b\n" + "9" * 400 + ",1\n2,2\n3,3\n", {"x": "a", "y": "b"}),
+        ('a,b\n"1,2\n3,4\n', {"x": "a", "y": "b"}),
+    ],
+)
+def test_data_of_any_shape_end_a_plan_never_the_session(tmp_path: Path, text: str, values: dict[str, str]) -> None:
+    from pytest_sciagent.checks.recompute import from_plans
+    from pytest_sciagent.findings import parse_report
+
+    folder = write(tmp_path / "data", text)
+    (finding,) = parse_report("## Finding 1: a\n\nThe slope is 1.5 units.\n").findings
+    chosen = plan("slope", quote="The slope is 1.5 units", asserted="1.5", **values)
+
+    (number,) = from_plans([chosen], finding, stub_task(folder))
+    assert number.outcome in {"failed", "differs", "refuted", "confirmed"}
+
+
+def test_a_confirmed_count_does_not_excuse_another_number(tmp_path: Path) -> None:
+    from pytest_sciagent.checks.recompute import from_plans
+    from pytest_sciagent.findings import parse_report
+
+    rows = "x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(30))
+    folder = write(tmp_path / "data", rows)
+    (finding,) = parse_report("## Finding 1: a\n\nOver 30 rows y rises by 30 per x.\n").findings
+    count = plan("count", quote="Over 30 rows", asserted="30", role="supporting")
+    slope = plan("slope", quote="y rises by 30 per x", asserted="30", x="x", y="y")
+
+    outcomes = [n.outcome for n in from_plans([count, slope], finding, stub_task(folder))]
+    assert outcomes == ["confirmed", "refuted"]
+
+
+def test_a_filter_or_label_that_meets_no_row_says_nothing(points: Path) -> None:
+    nothing = plan("count", filters=[{"column": "group", "comparison": "eq", "value": "A"}])
+    with pytest.raises(PlanFailed, match="no row is left"):
+        run_plan(nothing, points, FILES)
+    with pytest.raises(PlanFailed, match="no row of the data"):
+        run_plan(plan("proportion", value="group", success="zzz"), points, FILES)
+    with pytest.raises(PlanFailed, match="leaves nothing"):
+        run_plan(plan("mean", value="x", within=["group"]), points, FILES)

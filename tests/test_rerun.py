@@ -109,3 +109,21 @@ def test_only_scripts_that_the_reproduction_section_names_are_run(tmp_path: Path
     report = parse_findings(silent)
     without = report.__class__(report.findings, (), report.notes)
     assert rerun(silent, task, without, 5).problem == "the reproduction section names no Python script of the run"
+
+
+@needs_sandbox
+def test_a_script_that_writes_constants_confirms_nothing(tmp_path: Path) -> None:
+    constant = "open('output/results/sum.csv', 'w').write('n,total\\n3,13.0\\n')\n"
+    run, task = make(tmp_path, "13.0", "output/code/plant.py", constant)
+    found = rerun(run, task, parse_findings(run), 60)
+    assert "output/results/sum.csv" in found.different
+    (number,) = from_rerun(found, ["output/results/sum.csv"])
+    assert number.outcome == "differs"
+
+
+@needs_sandbox
+def test_a_link_that_a_script_leaves_is_not_followed(tmp_path: Path) -> None:
+    link = "import os\nos.remove('output/results/sum.csv')\nos.symlink('/etc/hostname', 'output/results/sum.csv')\n"
+    run, task = make(tmp_path, "13.0", "output/code/link.py", link)
+    found = rerun(run, task, parse_findings(run), 60)
+    assert "output/results/sum.csv" in found.missing

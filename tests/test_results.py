@@ -56,7 +56,7 @@ def test_the_section(two: Cohort) -> None:
         "",
         "alpha: 23.0..68.0 (mean of 1 task)",
         "beta: 28.0..53.0 (mean of 1 task)",
-        "gate not met: minimum score 90: beta has 28.0..53.0",
+        "gate not met: minimum score 90: beta has 28.0..53.0, and 1 more below",
     ]
 
 
@@ -116,7 +116,8 @@ def test_the_json_file(two: Cohort) -> None:
         "runs",
     ]
     assert found["schema"] == "sciagent-results/1"
-    assert found["gate"] == {"outcome": "not met", "sentence": "minimum score 90: beta has 28.0..53.0"}
+    decision = {"outcome": "not met", "sentence": "minimum score 90: beta has 28.0..53.0, and 1 more below"}
+    assert found["gate"] == {**decision, "gates": [{**decision, "details": []}]}
     assert [s["name"] for s in found["systems"]] == ["alpha", "beta"]
     assert found["systems"][0] == {
         "name": "alpha",

@@ -724,3 +724,16 @@ def test_an_isolation_that_fails_to_start_is_not_an_outcome(run: Runner, monkeyp
     monkeypatch.setenv("PATH", str(folder))
     with pytest.raises(SandboxUnavailable, match="no namespaces"):
         run("print('never')")
+
+
+@isolated
+def test_shipped_tasks_are_hidden_by_every_path_to_the_packages() -> None:
+    """A venv's lib64 is often a link to lib: what is hidden by one name must not be open by the other."""
+    code = (
+        "import pathlib, sys\n"
+        "found = [p for r in {sys.prefix, sys.base_prefix} for p in pathlib.Path(r).glob("
+        "'lib*/python*/*-packages/pytest_sciagent/_shipped/tasks/*/hidden/*')]\n"
+        "print(len(found))\n"
+    )
+    outcome = run_sandboxed([sys.executable, "-I", "-c", code], inputs={})
+    assert (outcome.returncode, outcome.stdout.strip()) == (0, "0"), outcome.stderr

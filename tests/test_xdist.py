@@ -157,7 +157,7 @@ def test_a_crash_costs_one_item_and_no_recorded_verdict(cohort: Cohort) -> None:
     assert not found["complete"]
     assert sum(len(f["criteria"]) for run in found["runs"] for f in run["findings"]) == 29
     (cohort.root / "conftest.py").write_text(CRASH.replace("os._exit(3)", "return 1"))
-    again = cohort.pytest("--sciagent-run=runs", "-n2")
+    again = cohort.pytest("--sciagent-run=runs")
     assert outcomes(again) == {"failed": 24, "passed": 6}
     assert (cohort.root / "asked.txt").read_text() == "x" * 24
 

@@ -9,7 +9,7 @@ import ast
 import re
 import warnings
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,9 +34,26 @@ _READERS = vocabulary(
 )
 _WRITES = ("to_", "save", "dump", "write", "export")
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
+_PLACEHOLDERS = re.compile("\0+")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\s*+\(")
 _LINE_COMMENTS = {"r": "#", "jl": "#", "sh": "#", "m": "%", "sql": "--"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_WRITTEN_OUT = (
+    ast.Constant,
+    ast.List,
+    ast.Tuple,
+    ast.Set,
+    ast.Dict,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.expr_context,
+    ast.operator,
+    ast.unaryop,
+    ast.boolop,
+    ast.cmpop,
+)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -67,17 +84,18 @@ class Text:
     use: Use
     line: int
     column: int
-    _pattern: re.Pattern[str] | None = None
-    _file: re.Pattern[str] | None = None
+    _literals: tuple[str, ...] = ()
+    _file: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, parts: Sequence[str | None], use: Use, line: int, column: int) -> Text:
         if len(parts) == 1 and parts[0] is not None:
             return cls(tuple(parts), use, line, column)
-        written = "".join("\0" if part is None else part for part in parts)
+        written = _PLACEHOLDERS.sub("\0", "".join("\0" if part is None else part for part in parts))
         base = written.rpartition("/")[2]
         has_name = len(base.replace("\0", "").rpartition(".")[0]) > 1
-        return cls(tuple(parts), use, line, column, _wild(written), _wild(base) if has_name else None)
+        literals, file = tuple(written.split("\0")), tuple(base.split("\0")) if has_name else ()
+        return cls(tuple(parts), use, line, column, literals, file)
 
     @property
     def value(self) -> str | None:
@@ -86,9 +104,9 @@ class Text:
 
     def gives(self, label: str) -> bool:
         """Whether this string is `label`, may become it, or is a longer part of it."""
-        if self._pattern is not None:
+        if self._literals:
             solid = sum(len(part) for part in self.parts if part is not None)
-            return solid >= min(3, len(label)) and self._pattern.fullmatch(label) is not None
+            return solid >= min(3, len(label)) and _fits(self._literals, label)
         value = (self.value or "").strip()
         return value == label or (len(value) >= _MIN_SOLID and value in label)
 
@@ -96,11 +114,23 @@ class Text:
         """Whether the last component of this string is, or may become, the file name `name`."""
         if self.value is not None:
             return self.value.rpartition("/")[2] == name
-        return self._file is not None and self._file.fullmatch(name) is not None
+        return bool(self._file) and _fits(self._file, name)
 
 
-def _wild(written: str) -> re.Pattern[str]:
-    return re.compile(".{0,80}".join(map(re.escape, written.split("\0"))))
+def _fits(literals: Sequence[str], text: str) -> bool:
+    """Whether `text` is these literals in order, with anything between two of them. Linear: each is searched once."""
+    first, last = literals[0], literals[-1]
+    if len(literals) == 1:
+        return text == first
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for literal in literals[1:-1]:
+        found = text.find(literal, at, end)
+        if found < 0:
+            return False
+        at = found + len(literal)
+    return True
 
 
 class Source:
@@ -135,10 +165,20 @@ class Source:
     @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
         parents: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(self.tree) if self.tree else ():
-            for child in ast.iter_child_nodes(node):
+        waiting: deque[ast.AST] = deque([self.tree] if self.tree else [])
+        while waiting:
+            node = waiting.popleft()
+            for child in _live_children(node):
                 parents[child] = node
+                waiting.append(child)
         return parents
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether there is no statement in it. Code that can't be parsed is not empty."""
+        if self.is_python:
+            return self.tree is not None and not self.tree.body
+        return not self.bare_code.strip()
 
     @cached_property
     def _by_type(self) -> dict[type[ast.AST], list[ast.AST]]:
@@ -302,6 +342,37 @@ def dotted(node: ast.expr) -> str:
 def bound_names(target: ast.expr) -> set[str]:
     """The names that an assignment to `target` binds."""
     return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def is_literal(node: ast.AST) -> bool:
+    """Whether an expression is written out: numbers, strings, and collections and sums of them; no name, no call."""
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        if not isinstance(inner, _WRITTEN_OUT):
+            return False
+        waiting += ast.iter_child_nodes(inner)
+    return True
+
+
+def dump(node: ast.AST) -> str | None:
+    """The structure of `node` as text, to compare; None where it is too deep."""
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return None
+
+
+def _live_children(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of `node` that can have an effect: no arm under a constant test, no statement that is a literal."""
+    dead: list[ast.AST] = []
+    if isinstance(node, ast.If | ast.While | ast.IfExp) and isinstance(node.test, ast.Constant):
+        arm = node.orelse if node.test.value else node.body
+        dead = list(arm) if isinstance(arm, list) else [arm]
+    for child in ast.iter_child_nodes(node):
+        bare = isinstance(child, ast.Expr) and not isinstance(child.value, ast.Constant) and is_literal(child.value)
+        if not bare and not any(child is one for one in dead):
+            yield child
 
 
 def names_in(node: ast.AST) -> set[str]:

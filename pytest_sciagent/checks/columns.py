@@ -116,10 +116,11 @@ def bounds(names: Iterable[str]) -> list[tuple[str, str, bool]]:
     """
     listed = [name for name in names if _NULLS.isdisjoint(words(name))]
     pairs = []
-    by_percent = {p: name for name in listed if (p := percentile(name)) is not None}
+    # By stem and hundredths of a per cent, so that the other limit is found without a search.
+    by_percent = {(p[0], round(p[1] * 100)): name for name in listed if (p := percentile(name)) is not None}
     for (stem, value), name in by_percent.items():
-        if value < 50:
-            other = next((n for (s, v), n in by_percent.items() if s == stem and abs(v - 100 + value) < 0.01), None)
+        if value < 5_000:
+            other = by_percent.get((stem, 10_000 - value))
             if other is not None:
                 pairs.append((name, other, True))
     by_words = {words(name): name for name in listed}
@@ -162,6 +163,16 @@ def is_run_id(name: str) -> bool:
 def is_draw(name: str) -> bool:
     """Whether a name speaks of draws within one run: bootstrap samples, permutations, surrogates."""
     return not _DRAWS.isdisjoint(words(name))
+
+
+_BOOKKEEPING = vocabulary("unnamed column index idx time times timestamp date datetime elapsed runtime")
+_OF_TIMES = vocabulary("s ms sec secs second seconds min minutes h utc iso at wall run total start end")
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Whether a column or key has no name, numbers the rows, or tells a time of the run: it is no result of it."""
+    found = {word for word in words(name) if not word[0].isdigit()}
+    return not name.strip() or (found <= _BOOKKEEPING | _OF_TIMES and not found.isdisjoint(_BOOKKEEPING))
 
 
 # ---- changed samples

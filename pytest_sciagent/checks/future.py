@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from pydantic import JsonValue
 
 from .base import Check, CheckContext, CheckResult, decided
-from .code import Source, Spot, dotted, names_in, parameters
+from .code import Source, Spot, dotted, is_literal, names_in, parameters
 from .columns import vocabulary, words
 from .keys import finding_label
 from .scope import Scope, listed, scope_of
 
+N = TypeVar("N", bound=ast.AST)
 _FUTURE = vocabulary("future next prospective prospectively forthcoming upcoming new falsify falsifier falsification")
 _FUTURE_DATA = re.compile(r"(?:future|prospective|new|next)_\w+|future|prospective")
 _INPUT_MODULES = frozenset(("argparse", "click", "typer", "fire"))
@@ -162,27 +164,32 @@ def _names_finding(source: Source, scope: Scope) -> bool:
 def _rule(source: Source, function: ast.AST | None) -> _Rule:
     """The rule in `function`, or in the whole source."""
 
-    def inside(node: ast.AST) -> bool:
-        return function is None or any(around is function for around in source.ancestors(node))
+    # A function's own nodes are visited once; the parts without effect have no parent.
+    own = None if function is None else [n for n in ast.walk(function) if source.parent(n) is not None]
 
-    compares = [n for n in source.all(ast.Compare) if inside(n) and _is_threshold(n)]
+    def inside(*kinds: type[N]) -> list[N]:
+        return [n for kind in kinds for n in (source.all(kind) if own is None else own) if isinstance(n, kind)]
+
+    fixed = _constants(source) - (parameters(function) if function is not None else set())
+    compares = [n for n in inside(ast.Compare) if _is_threshold(n) and _depends(n, fixed)]
     comparisons = [source.spot(node, "a comparison") for node in compares]
     branches: list[Spot] = []
     outcomes: dict[str, None] = {}
-    nodes: list[ast.IfExp | ast.If | ast.Match] = [*source.all(ast.IfExp), *source.all(ast.If), *source.all(ast.Match)]
+    nodes: list[ast.IfExp | ast.If | ast.Match] = [*inside(ast.IfExp), *inside(ast.If), *inside(ast.Match)]
     for node in nodes:
-        found = _outcomes(node) if inside(node) and not _is_technical(node) else []
+        test = node.subject if isinstance(node, ast.Match) else node.test
+        found = _outcomes(node) if _depends(test, fixed) and not _is_technical(node) else []
         if found:
             branches.append(source.spot(node, "a branch"))
             outcomes |= dict.fromkeys(found)
-    for call in source.all(ast.Call):
-        if inside(call) and dotted(call.func).rpartition(".")[2] in ("where", "select"):
+    for call in inside(ast.Call):
+        if dotted(call.func).rpartition(".")[2] in ("where", "select"):
             texts = [n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             if len(set(texts)) > 1:
                 branches.append(source.spot(call, "a choice"))
                 outcomes |= dict.fromkeys(texts)
-    for choice in source.all(ast.Subscript):
-        if inside(choice) and isinstance(choice.value, ast.List | ast.Tuple | ast.Dict):
+    for choice in inside(ast.Subscript):
+        if isinstance(choice.value, ast.List | ast.Tuple | ast.Dict):
             texts = [
                 n.value for n in ast.walk(choice.value) if isinstance(n, ast.Constant) and isinstance(n.value, str)
             ]
@@ -191,6 +198,23 @@ def _rule(source: Source, function: ast.AST | None) -> _Rule:
                 outcomes |= dict.fromkeys(texts)
     by_line = sorted(comparisons, key=lambda spot: spot.line)
     return _Rule(source, tuple(by_line), tuple(sorted(branches, key=lambda spot: spot.line)), tuple(outcomes))
+
+
+def _constants(source: Source) -> set[str]:
+    """Names that only stand for what the code writes out."""
+    literal: set[str] = set()
+    other: set[str] = set()
+    for node in source.all(ast.Name):
+        if isinstance(node.ctx, ast.Store):
+            assign = source.parent(node)
+            is_written = isinstance(assign, ast.Assign) and is_literal(assign.value)
+            (literal if is_written else other).add(node.id)
+    return literal - other
+
+
+def _depends(node: ast.AST, fixed: set[str]) -> bool:
+    """Whether an expression depends on something that the code does not write out."""
+    return not names_in(node) <= fixed
 
 
 def _is_threshold(node: ast.Compare) -> bool:

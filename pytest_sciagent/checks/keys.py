@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from .columns import vocabulary, words
+from .columns import uncertainty_kind, vocabulary, words
 
 SetRole = Literal["form", "check"]
 TimeRole = Literal["fixed", "opened", "final"]
@@ -75,6 +75,14 @@ def member_id(name: str) -> Literal["strict", "loose"] | None:
     return "loose" if not _LOOSE_IDS.isdisjoint(found) else None
 
 
+_NOT_MEMBERS = vocabulary("column columns feature features variables covariates n count counts size sizes per ci cri")
+
+
+def holds_members(parent: str) -> bool:
+    """Whether lists of both sets below a key may be their members: not below `columns`, `n` or an uncertainty."""
+    return _NOT_MEMBERS.isdisjoint(words(parent)) and uncertainty_kind(parent) is None
+
+
 def is_overlap(name: str) -> bool:
     """Whether a key stores how many members two sets share, or that they share none."""
     found = set(words(name))
@@ -86,13 +94,12 @@ def is_overlap(name: str) -> bool:
 # ---- times and decisions
 
 _FINAL = vocabulary("final finalised finalized asserted report reported concluded")
-_FIXED = vocabulary(
-    "fixed fix frozen froze freeze locked lock registered preregistered sealed committed written declared"
-)
+_FIXED = vocabulary("fixed fix frozen froze freeze locked lock registered preregistered sealed committed declared")
 _OPENED = vocabulary(
-    "opened open unlocked unlock accessed access applied apply executed execute evaluated judged unblinded revealed"
-    " scored validated generated"
+    "opened open unlocked unlock accessed access apply executed execute evaluated judged unblinded revealed validated"
 )
+# Words that also speak of the file itself.
+_WEAK_FIXED, _WEAK_OPENED = vocabulary("written"), vocabulary("generated applied scored")
 _DECIDES = vocabulary("verdict verdicts decision decisions outcome outcomes conclusion")
 _PASSES = vocabulary("pass passed passes supported confirmed rejected refuted replicated")
 DECIDING = _DECIDES | _PASSES
@@ -111,7 +118,16 @@ def time_role(name: str) -> TimeRole | None:
         return "final"
     if not _OPENED.isdisjoint(found):
         return "opened"
-    return "fixed" if not _FIXED.isdisjoint(found) else None
+    if not _FIXED.isdisjoint(found):
+        return "fixed"
+    if not _WEAK_OPENED.isdisjoint(found):
+        return "opened"
+    return "fixed" if not _WEAK_FIXED.isdisjoint(found) else None
+
+
+def is_weak_time(name: str) -> bool:
+    """Whether a time has its role from a weak word only, which counts where no strong word is present."""
+    return set(words(name)).isdisjoint(_FINAL | _FIXED | _OPENED)
 
 
 def is_decision(name: str, value: object) -> bool:

@@ -55,12 +55,15 @@ def _cells(data: bytes) -> list[dict[str, Any]]:
         if notebook.nbformat != 4:
             notebook = nbformat.convert(notebook, 4)  # type: ignore[no-untyped-call]
         return [dict(cell) for cell in notebook.cells]
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, nbformat.ValidationError):
         raise Unreadable("not a Jupyter notebook") from None
 
 
 def _outputs(cell: dict[str, Any]) -> Iterator[str]:
-    for output in cell.get("outputs") or ():
+    outputs = cell.get("outputs") or []
+    if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
+        raise Unreadable("a cell has outputs that are no list of objects")
+    for output in outputs:
         if output.get("output_type") == "stream":
             yield _text(output.get("text"))
         elif isinstance(output.get("data"), dict):
@@ -68,7 +71,11 @@ def _outputs(cell: dict[str, Any]) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "".join(map(str, value or ()))
+    if value is None or isinstance(value, str):
+        return value or ""
+    if not isinstance(value, list):
+        raise Unreadable("a cell holds something else than text")
+    return "".join(map(str, value))
 
 
 def _document(text: str) -> Any:

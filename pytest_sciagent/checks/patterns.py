@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from .code import Source, Spot, bound_names, dotted, names_in, numbers_in, parameters
+from .code import Source, Spot, bound_names, dotted, dump, is_literal, names_in, numbers_in, parameters
 from .columns import Uncertainty, vocabulary
 from .keys import SetRole, set_role
 
@@ -37,6 +37,8 @@ _SPLITTERS = vocabulary(
 _RANGES = vocabulary("range arange linspace logspace geomspace")
 _NUMERIC_LIBRARIES = vocabulary("numpy pandas scipy statsmodels sklearn polars torch jax math statistics")
 _OVERLAPS = vocabulary("intersection isdisjoint intersect1d intersect")
+_ON_DATA = _QUANTILES | _SPREADS.keys() | {"delete", "setdiff1d"}
+_CONTAINERS = vocabulary("array asarray Series DataFrame list tuple set")
 _LIGHT_UNCERTAINTY: dict[str, Uncertainty] = {
     **dict.fromkeys(_QUANTILES | _INTERVALS, "interval"),
     **dict.fromkeys(("sd", "std", "stdev", "mad"), "sd"),
@@ -60,13 +62,16 @@ def uncertainty_spots(source: Source, own: frozenset[str]) -> Iterator[tuple[fro
         return
     for call in source.all(ast.Call):
         name = source.called(call)
-        kinds = frozenset() if _is_own(call, own) else _call_uncertainty(call, name.rpartition(".")[2])
+        shows_nothing = _is_own(call, own) or _on_literals(source, call)
+        kinds = frozenset() if shows_nothing else _call_uncertainty(call, name.rpartition(".")[2])
         if kinds:
             yield kinds, source.spot(call, f"{name}()")
     for attribute in source.all(ast.Attribute):
         if attribute.attr in _RESULT_ATTRIBUTES and isinstance(attribute.ctx, ast.Load):
             yield frozenset({"se"}), source.spot(attribute, f".{attribute.attr}")
     for operation in source.all(ast.BinOp):
+        if is_literal(operation):
+            continue
         numbers = {n.value for n in (operation.left, operation.right) if isinstance(n, ast.Constant)}
         if isinstance(operation.op, ast.Mult | ast.Div) and not _NORMAL.isdisjoint(numbers):
             yield frozenset({"interval"}), source.spot(operation, "a multiple of a standard error")
@@ -79,6 +84,28 @@ def uncertainty_spots(source: Source, own: frozenset[str]) -> Iterator[tuple[fro
 
 def _is_own(call: ast.Call, own: frozenset[str]) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id in own
+
+
+def _on_literals(source: Source, call: ast.Call) -> bool:
+    """Whether a call works on written-out values only: `np.std([1, 2])`, not `d.quantile(0.025)`.
+
+    A setting such as that of `KFold(5)` or `norm.ppf(0.975)` is no value to work on.
+    """
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    func = call.func
+    if isinstance(func, ast.Attribute) and dotted(func).partition(".")[0] not in source.imported:
+        return _is_written_out(func.value)
+    if not given or not all(map(_is_written_out, given)):
+        return False
+    last = dotted(func).rpartition(".")[2]
+    return last in _ON_DATA or any(not isinstance(one, ast.Constant | ast.UnaryOp) for one in given)
+
+
+def _is_written_out(node: ast.expr) -> bool:
+    """Whether a value is a literal, or a series or an array of literals."""
+    if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in _CONTAINERS:
+        return all(map(is_literal, node.args))
+    return is_literal(node)
 
 
 def _call_uncertainty(call: ast.Call, last: str) -> frozenset[Uncertainty]:
@@ -143,7 +170,7 @@ def sample_spots(source: Source, own: frozenset[str], once: bool) -> Iterator[Sp
         varied = source.varied_names(call)
         first = call.args[0] if call.args else None
         keywords = {k.arg: k.value for k in call.keywords}
-        if _is_own(call, own):
+        if _is_own(call, own) or _on_literals(source, call):
             continue
         if last in _LEAVE_OUT:
             yield source.spot(call, f"{last}()")
@@ -219,14 +246,13 @@ def _skips_one(joined: ast.BinOp) -> bool:
     if not (isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript)):
         return False
     first, second = left.slice, right.slice
-    return (
-        isinstance(first, ast.Slice)
-        and isinstance(second, ast.Slice)
-        and first.upper is not None
-        and second.lower is not None
-        and ast.dump(left.value) == ast.dump(right.value)
-        and ast.dump(first.upper) in ast.dump(second.lower)
-    )
+    if not isinstance(first, ast.Slice) or not isinstance(second, ast.Slice) or not first.upper or not second.lower:
+        return False
+    parts = [dump(part) for part in (left.value, right.value, first.upper, second.lower)]
+    if None in parts:
+        return False
+    one, other, upper, lower = map(str, parts)
+    return one == other and upper in lower
 
 
 def _light_sample_spots(source: Source) -> Iterator[Spot]:
@@ -304,6 +330,8 @@ def set_spots(source: Source) -> dict[SetRole, Spot]:
 
 def _bindings(source: Source) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
     for assign in source.all(ast.Assign):
+        if isinstance(assign.value, ast.Constant) and assign.value.value is None:
+            continue
         for target in assign.targets:
             for name in sorted(bound_names(target)) if isinstance(target, ast.Name | ast.Tuple | ast.List) else ():
                 yield name, assign
@@ -330,7 +358,10 @@ def complement_spot(source: Source) -> Spot | None:
     inside: set[str] = set()
     for compare in source.all(ast.Compare):
         if len(compare.ops) == 1 and _is_index(source, compare):
-            key = ast.dump(compare.left) + ast.dump(compare.comparators[0])
+            sides = dump(compare.left), dump(compare.comparators[0])
+            if None in sides:
+                continue
+            key = "".join(map(str, sides))
             around = source.parent(compare)
             either = isinstance(around, ast.BinOp) and isinstance(around.op, ast.BitOr)
             if isinstance(compare.ops[0], ast.NotEq) or either:

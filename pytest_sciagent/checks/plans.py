@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DAYS_PER_YEAR = 365.25
-MAX_DATA_BYTES = 512 * 1024 * 1024
+_WITHIN = PAIRED | TWO_GROUPS | {"sd", "quantile"}
 
 
 class PlanFailed(Exception):
@@ -29,11 +29,17 @@ def run_plan(plan: RecomputePlan, data_dir: Path, files: Sequence[str]) -> tuple
     Raises:
         PlanFailed: unknown file or column, no row left, or a value that is not a finite number.
     """
+    if plan.within and plan.operation not in _WITHIN:
+        raise PlanFailed(f"'within' takes group means off, which leaves nothing of a {plan.operation}")
     frame = _filtered(_read(plan.file, data_dir, files), plan.filters)
+    if plan.filters and not len(frame):
+        raise PlanFailed("no row is left by the filters")
     if plan.operation == "count":
         return float(len(frame)), len(frame)
     if plan.operation == "proportion":
         column = _column(frame, plan.value).dropna()
+        if not _equals(_column(_read(plan.file, data_dir, files), plan.value), plan.success).any():
+            raise PlanFailed(f"no row of the data has the value {plan.success!r}")
         return _finite(float(_equals(column, plan.success).mean())), len(column)
     columns = [plan.x, plan.y] if plan.operation in PAIRED else [plan.value]
     numbers = {str(name): _numeric(_column(frame, name), str(name)) for name in columns}
@@ -105,9 +111,9 @@ def _numeric(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     numbers = pd.to_numeric(column, errors="coerce")
     if numbers.notna().sum() == column.notna().sum():
         return numbers
-    dates = pd.to_datetime(column, format="ISO8601", errors="coerce")
+    dates = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
     if dates.notna().sum() == column.notna().sum():
-        days = (dates - pd.Timestamp("2000-01-01")) / pd.Timedelta(days=1)
+        days = (dates - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
         return 2000.0 + days / DAYS_PER_YEAR
     raise PlanFailed(f"column {name!r} holds values that are neither numbers nor ISO dates")
 

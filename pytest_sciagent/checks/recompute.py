@@ -6,6 +6,7 @@ list. A difference that rounding, a unit, or the order of two groups explains is
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,9 +18,11 @@ from ..evidence.numbers import Asserted, extract_numbers
 from ..models import Card, Finding
 from ..models.plan import TWO_GROUPS, RecomputePlan
 from ..tasks import Task
+from ..text import one_line
 from .plans import PlanFailed, run_plan
 
 Outcome = Literal["confirmed", "differs", "refuted", "failed"]
+_SIGNS = frozenset("+-−–")
 _SOURCES = {
     "card": "task verification code",
     "plan": "operation on the task data",
@@ -29,8 +32,9 @@ REFUTED_SHARE = 0.1
 """A number is refuted only if it is off by more than this share of the recalculated value."""
 REFUTED_WIDTHS = 10
 """... and by more than this many half-units of its last digit."""
-SCALES = (100.0, 10.0, 1000.0, 12.0, 365.25, 52.1775, 60.0, 3600.0)
+SCALES = (10.0, 100.0, 1000.0, 1e6, 1e9, 3.6, 7.0, 12.0, 24.0, 30.4375, 52.1775, 57.29578, 60.0, 365.25, 3600.0)
 """Factors between units; a difference of one of them is a difference of units."""
+SCALE_SLACK = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +93,41 @@ class Recomputation:
 def compare(number: Asserted, value: float, comparison: str = "equals", *, either_sign: bool = False) -> Outcome:
     """What the recalculated `value` says about an asserted number, at the precision its digits claim.
 
-    either_sign: the sign is a convention (a minus b, or b minus a), so that the other one is told but not punished.
+    either_sign: the order of two groups is a convention (a and b, or b and a), so that the other one is told but not
+    punished. A number written without a sign may have it in words ("falls by 2"): then its size alone can refute.
     """
+    said = _says(number, value, comparison)
+    others = [100 * value] if number.percent else []
+    in_words = comparison not in {"positive", "negative"} and number.text[0] not in _SIGNS
+    if either_sign or (number.value * value < 0 and in_words):
+        others += [-value, 1 / value if value else value]
+    if said == "refuted" and any(_says(number, other, comparison) != "refuted" for other in others):
+        return "differs"
+    return said
+
+
+def _says(number: Asserted, value: float, comparison: str) -> Outcome:
     if comparison in {"positive", "negative"}:
         return "confirmed" if (value > 0) == (comparison == "positive") and value != 0 else "refuted"
-    if comparison in {"greater_than", "less_than"}:
-        bound, slack = number.value, number.half_width
-        holds = value > bound - slack if comparison == "greater_than" else value < bound + slack
-        return "confirmed" if holds else "refuted"
-    if either_sign and number.value * value < 0:
-        return "refuted" if compare(number, -value) == "refuted" else "differs"
     gap = abs(value - number.value)
-    if gap <= number.half_width * (1 + 1e-9):
-        return "confirmed"
-    if gap <= max(REFUTED_WIDTHS * number.half_width, REFUTED_SHARE * abs(value)) or _same_but_unit(number, value):
-        return "differs"
-    return "refuted"
+    near = gap <= max(REFUTED_WIDTHS * number.half_width, REFUTED_SHARE * abs(value)) or _same_but_unit(number, value)
+    if comparison == "equals":
+        holds = gap <= number.half_width * (1 + 1e-9)
+    else:
+        slack = number.half_width
+        holds = value > number.value - slack if comparison == "greater_than" else value < number.value + slack
+    return "confirmed" if holds else "differs" if near else "refuted"
 
 
 def _same_but_unit(number: Asserted, value: float) -> bool:
-    """Whether the two agree within a tenth once a unit's factor is taken off."""
+    """Whether the two agree closely once a unit's factor is taken off."""
     if not value:
         return False
     ratio = number.value / value
-    return any(abs(ratio * factor - 1) < 0.1 for scale in SCALES for factor in (scale, 1 / scale))
+    grown = 100 * (value - 1)
+    if number.percent and grown and abs(number.value / grown - 1) < SCALE_SLACK:
+        return True  # "25 % larger" is a ratio of 1.25
+    return any(abs(ratio * factor - 1) < SCALE_SLACK for scale in SCALES for factor in (scale, 1 / scale))
 
 
 def from_plans(plans: Iterable[RecomputePlan], finding: Finding, task: Task) -> list[Recalculated]:
@@ -123,8 +138,8 @@ def from_plans(plans: Iterable[RecomputePlan], finding: Finding, task: Task) -> 
     section = comparable(finding.section.text)
     files = [f.path for f in task.manifest.files]
     results = [_one_plan(plan, section, task, files) for plan in plans]
-    confirmed = {r.asserted for r in results if r.outcome == "confirmed"}
-    return [r for r in results if not (r.outcome == "refuted" and r.asserted in confirmed)]
+    confirmed = {(r.quote, r.asserted, r.role) for r in results if r.outcome == "confirmed"}
+    return [r for r in results if not (r.outcome == "refuted" and (r.quote, r.asserted, r.role) in confirmed)]
 
 
 def _one_plan(plan: RecomputePlan, section: str, task: Task, files: Sequence[str]) -> Recalculated:
@@ -140,6 +155,8 @@ def _one_plan(plan: RecomputePlan, section: str, task: Task, files: Sequence[str
         value, rows = run_plan(plan, task.data_dir, files)
     except PlanFailed as error:
         return result("failed", str(error))
+    except Exception as error:  # data of any shape, and a plan that nobody has tried before
+        return result("failed", one_line(f"{type(error).__name__}: {error}", 200))
     value *= 100 if number.percent and plan.operation == "proportion" else 1
     return result(
         compare(number, value, plan.comparison, either_sign=plan.operation in TWO_GROUPS),
@@ -150,10 +167,15 @@ def _one_plan(plan: RecomputePlan, section: str, task: Task, files: Sequence[str
 
 def find_number(asserted: str, quote: str) -> Asserted | None:
     """The number written as `asserted` in `quote`, or None."""
-    wanted = extract_numbers(asserted)
+    wanted = extract_numbers(_unmarked(asserted))
     if len(wanted) != 1:
         return None
-    return next((n for n in extract_numbers(quote) if n.value == wanted[0].value), None)
+    return next((n for n in extract_numbers(_unmarked(quote)) if n.value == wanted[0].value), None)
+
+
+def _unmarked(text: str) -> str:
+    """`text` without the marks of Markdown and HTML that may stand around a number."""
+    return html.unescape(text).replace("`", "").replace("*", "").replace("\\", "")
 
 
 def describe(plan: RecomputePlan) -> str:

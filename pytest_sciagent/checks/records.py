@@ -169,7 +169,9 @@ class Separation:
 
     @cached_property
     def events(self) -> list[Event]:
-        return [event for result in self.tied for event in self.events_by_path[result.path]]
+        found = [event for result in self.tied for event in self.events_by_path[result.path]]
+        strong = {event.role for event in found if not event.weak}
+        return [event for event in found if not event.weak or event.role not in strong]
 
     @cached_property
     def fixed(self) -> Event | None:
@@ -219,7 +221,7 @@ class Separation:
         manifest = self.context.run.manifest
         report = manifest.report or ""
         name = PurePosixPath(report).name
-        wrote = [e for e in self.log if e.moment and name and re.search(rf">\s*\S*{re.escape(name)}", e.command)]
+        wrote = [e for e in self.log if e.moment and name and e.writes(name)]
         if wrote and wrote[-1].moment:
             return Event(
                 "final", wrote[-1].moment, wrote[-1].path, f"line {wrote[-1].line} writes {name}", wrote[-1].quote

@@ -5,13 +5,15 @@ Only where the user asked for it: it takes time, and it executes an agent's code
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,13 +21,14 @@ from typing import Any
 from ..digest import sha256_json
 from ..documents import plain_json
 from ..errors import SciagentError
-from ..evidence.artifacts import Artifacts
+from ..evidence.artifacts import MAX_ARTIFACT_BYTES, Artifacts
 from ..evidence.isolation import read_isolated
 from ..evidence.readers import Artifact, Unreadable
 from ..evidence.sandbox import Limits, SandboxUnavailable, run_sandboxed
 from ..findings import ParsedReport
 from ..ledger.store import write_atomically
-from ..runs import Run
+from ..runs import Run, UnsafeFile
+from ..runs.files import read_file
 from ..tasks import Task
 from ..text import one_line
 from .recompute import Recalculated
@@ -58,7 +61,7 @@ def rerun(
 ) -> Rerun:
     """Run the scripts that the report's reproduction section names over the task's data, within `seconds` in all."""
     data = {f.path: f.sha256 for f in task.manifest.files}
-    key = sha256_json({"tree": run.manifest.tree_sha256, "data": data, "seconds": seconds})
+    key = sha256_json({"version": 2, "tree": run.manifest.tree_sha256, "data": data, "seconds": seconds})
     kept = cache / f"rerun-{key[:32]}.json" if cache is not None else None
     if kept is not None and kept.is_file():
         try:
@@ -67,8 +70,16 @@ def rerun(
             return Rerun(**values)
         except (SciagentError, OSError, TypeError):
             kept.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix="sciagent-rerun-") as name:
-        found = _rerun(run, task, report, seconds, Path(name), unsafe)
+    folder = Path(tempfile.mkdtemp(prefix="sciagent-rerun-"))
+    try:
+        found = _rerun(run, task, report, seconds, folder, unsafe)
+    except SandboxUnavailable as error:
+        return Rerun(problem=one_line(str(error), 300))
+    except Exception as error:  # what an agent's code leaves behind may be anything
+        return Rerun(problem=one_line(f"the rerun failed: {type(error).__name__}: {error}", 300))
+    finally:
+        # Not shutil: folders may be nested deeper than it can follow.
+        subprocess.run(["rm", "-rf", "--", str(folder)], check=False)
     if kept is not None:
         write_atomically(kept, json.dumps(asdict(found), sort_keys=True))
     return found
@@ -88,37 +99,62 @@ def scripts_to_run(run: Run, report: ParsedReport) -> list[str]:
 
 
 def _rerun(run: Run, task: Task, report: ParsedReport, seconds: float, folder: Path, unsafe: bool) -> Rerun:
+    """Once over the task's data, and once over a part of them with the values of each column drawn anew: a result that
+    comes out the same from both does not follow from the data, and confirms nothing."""
     scripts = scripts_to_run(run, report)
     if not scripts:
         return Rerun(problem="the reproduction section names no Python script of the run")
+    ends = time.monotonic() + seconds
+    data = {f.path: (task.path / f.path).read_bytes() for f in task.manifest.files}
+    true, control = folder / "true", folder / "control"
+    commands, problem = _run_scripts(run, scripts, data, true, ends, unsafe)
+    _run_scripts(run, scripts, {path: _drawn_anew(path, raw) for path, raw in data.items()}, control, ends, unsafe)
+    return _compared(run, true, control, commands, problem)
+
+
+def _run_scripts(
+    run: Run, scripts: Sequence[str], data: Mapping[str, bytes], folder: Path, ends: float, unsafe: bool
+) -> tuple[tuple[str, ...], str | None]:
     for entry in run.manifest.files:
         if entry.role not in _NOT_STARTED_WITH:
             _write(folder / entry.path, run.read_bytes(entry.path))
     for result in run.with_role("result", "figure"):
         (folder / result.path).parent.mkdir(parents=True, exist_ok=True)
-    for data_file in task.manifest.files:
-        _write(folder / data_file.path, (task.path / data_file.path).read_bytes())
+    for path, raw in data.items():
+        _write(folder / path, raw)
     done: list[str] = []
     problem = None
-    ends = time.monotonic() + seconds
     for script in scripts:
         left = ends - time.monotonic()
         if left <= 0:
-            problem = problem or f"{seconds:g} s were over before {script} was run"
+            problem = problem or f"the time was over before {script} was run"
             break
         limits = Limits(wall_s=left, cpu_s=math.ceil(left), memory_bytes=4 << 30)
-        try:
-            outcome = run_sandboxed(
-                [sys.executable, "-B", f"/scratch/{script}"], inputs={}, scratch=folder, limits=limits, unsafe=unsafe
-            )
-        except SandboxUnavailable as error:
-            return Rerun(problem=one_line(str(error), 300))
+        outcome = run_sandboxed(
+            [sys.executable, "-B", f"/scratch/{script}"], inputs={}, scratch=folder, limits=limits, unsafe=unsafe
+        )
         done.append(script)
         if outcome.stopped is not None or outcome.returncode != 0:
             why = outcome.stopped or one_line(outcome.stderr[-300:], 300)
             # Others may still run: a script that wants an argument, such as a test of new data, stops nobody.
             problem = problem or f"{script} ended with {outcome.returncode}: {why}"
-    return _compared(run, folder, tuple(done), problem)
+    return tuple(done), problem
+
+
+def _drawn_anew(path: str, raw: bytes) -> bytes:
+    """A table without its last tenth, the values of each column but the first drawn anew; other files as they are."""
+    import numpy as np
+    import pandas as pd
+
+    if not path.endswith((".csv", ".tsv")):
+        return raw
+    separator = "\t" if path.endswith(".tsv") else ","
+    frame = pd.read_csv(io.BytesIO(raw), sep=separator, dtype=str, keep_default_na=False)
+    frame = frame.iloc[: len(frame) - max(1, len(frame) // 10)] if len(frame) else frame
+    generator = np.random.default_rng(0)
+    for name in list(frame.columns)[1:]:
+        frame = frame.assign(**{name: generator.choice(frame[name].to_numpy(), len(frame))} if len(frame) else {})
+    return frame.to_csv(index=False, sep=separator).encode()
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -126,18 +162,28 @@ def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _compared(run: Run, folder: Path, commands: tuple[str, ...], problem: str | None) -> Rerun:
+def _compared(run: Run, true: Path, control: Path, commands: tuple[str, ...], problem: str | None) -> Rerun:
     groups: dict[str, list[str]] = {"reproduced": [], "different": [], "missing": []}
     artifacts = Artifacts(run)
     for entry in run.with_role("result"):
-        path = folder / entry.path
-        if not path.is_file() or path.is_symlink():
+        frozen = artifacts.get(entry.path)
+        data = _result(true, entry.path)
+        if data is None:
             groups["missing"].append(entry.path)
             continue
-        data = path.read_bytes()
-        same = data == run.read_bytes(entry.path) or _same(artifacts.get(entry.path), _read(entry.path, data))
-        groups["reproduced" if same else "different"].append(entry.path)
+        other = _result(control, entry.path)
+        same = data == run.read_bytes(entry.path) or _same(frozen, _read(entry.path, data))
+        follows = other is None or not (other == data or _same(_read(entry.path, data), _read(entry.path, other)))
+        groups["reproduced" if same and follows else "different"].append(entry.path)
     return Rerun(commands, problem, *(tuple(groups[name]) for name in ("reproduced", "different", "missing")))
+
+
+def _result(folder: Path, path: str) -> bytes | None:
+    """What a script wrote; a link, or anything that is not a plain file inside, is nothing."""
+    try:
+        return read_file(folder, path, MAX_ARTIFACT_BYTES)
+    except (UnsafeFile, OSError):
+        return None
 
 
 def _read(path: str, data: bytes) -> Artifact | None:

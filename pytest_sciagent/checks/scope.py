@@ -23,6 +23,7 @@ from .keys import finding_label, is_finding_column
 from .notebooks import notebook_results, notebook_source
 
 MAX_LISTED = 12
+MAX_TABLE_COLUMNS = 200
 MAX_SOURCES = 500
 MAX_CODE_BYTES = 5_000_000
 _CODE_ROLES = ("analysis_source", "notebook")
@@ -160,7 +161,9 @@ class Scope:
 
     @cached_property
     def named_sources(self) -> list[Source]:
-        return [self.code.source(f.path) for f in self.context.artifacts.of(self.finding.artifacts, *_CODE_ROLES)]
+        """The sources that the finding names. One without a statement is none."""
+        entries = self.context.artifacts.of(self.finding.artifacts, *_CODE_ROLES)
+        return [source for source in map(self.code.source, (f.path for f in entries)) if not source.is_empty]
 
     @cached_property
     def writers(self) -> dict[str, Spot]:
@@ -196,14 +199,23 @@ class Scope:
     # ---- results
 
     @cached_property
-    def named_results(self) -> list[tuple[str, Artifact | None]]:
-        """The results that the finding names, readable or not; an executed notebook with outputs is one of them."""
-        found: list[tuple[str, Artifact | None]] = []
+    def named_results(self) -> list[tuple[str, Artifact]]:
+        """The results that the finding names, can be read and hold something, executed notebooks with outputs among
+        them."""
+        found: list[tuple[str, Artifact]] = []
         for entry in self.context.artifacts.of(self.finding.artifacts, *_STORES):
             artifact = self.context.artifacts.get(entry.path)
-            if entry.role == "result" or (artifact is not None and artifact.facts.get("outputs")):
+            if artifact is not None and _holds_something(artifact):
                 found.append((entry.path, artifact))
         return found
+
+    @cached_property
+    def named_unread(self) -> list[str]:
+        """The results that the finding names and that can't be read or are empty, each with the reason."""
+        usable = {path for path, _ in self.named_results}
+        entries = self.context.artifacts.of(self.finding.artifacts, "result")
+        paths = [entry.path for entry in entries if entry.path not in usable]
+        return [f"{path}: {self.context.artifacts.why_not(path) or 'empty'}" for path in paths]
 
     @cached_property
     def results(self) -> list[Result]:
@@ -226,24 +238,28 @@ class Scope:
         """The readable results at these paths, by how the finding leads to them, without those of other findings."""
         read = [(path, link, self.context.artifacts.get(path)) for path, link in links.items()]
         own = [self._own(path, artifact, link) for path, link, artifact in read if artifact is not None]
-        return [result for result in own if not result.is_empty]
+        return [result for result in own if result is not None and not result.is_empty]
 
     def _is_named_by_code(self, path: str) -> bool:
         sources = {source.path for source in self.sources}
         return any(source.path in sources for source, _, _ in self.code.mentions(PurePosixPath(path).name))
 
-    def _own(self, path: str, artifact: Artifact, link: str) -> Result:
+    def _own(self, path: str, artifact: Artifact, link: str) -> Result | None:
         labels: set[int] = set()
         if artifact.kind == "json":
             keys = self._named_keys(path) if link == "named" else frozenset()
             is_part = isinstance(artifact.data, dict) and not keys.isdisjoint(artifact.data)
             data = self._prune(_only(artifact.data, keys) if is_part else artifact.data, labels)
             tables = tuple(json_tables(data)) if labels or is_part else artifact.tables
-            return Result(path, artifact, tables, data, link, frozenset(labels))
+            return Result(path, artifact, tuple(map(_narrowed, tables)), data, link, frozenset(labels))
         if artifact.kind == "notebook":
-            printed, documents = notebook_results(self.run.read_bytes(path, MAX_CODE_BYTES))
+            try:
+                printed, documents = notebook_results(self.run.read_bytes(path, MAX_CODE_BYTES))
+            except (UnsafeFile, Unreadable):
+                return None
+            printed = tuple(map(_narrowed, printed))
             return Result(path, artifact, printed, documents, link)
-        tables = tuple(self._own_rows(table, labels) for table in artifact.tables)
+        tables = tuple(self._own_rows(_narrowed(table), labels) for table in artifact.tables)
         return Result(path, artifact, tables, None, link, frozenset(labels))
 
     def _named_keys(self, path: str) -> frozenset[str]:
@@ -336,10 +352,32 @@ class Scope:
         broken = [f"{s.path}: {s.problem}" for s in self.sources if s.is_python and s.tree is None]
         if broken:
             facts["not_parsed"] = listed(broken)
-        unread = [f"{p}: {self.context.artifacts.why_not(p)}" for p, artifact in self.named_results if artifact is None]
-        if unread:
-            facts["not_read"] = listed(unread)
+        if self.named_unread:
+            facts["not_read"] = listed(self.named_unread)
+        wide = [path for path, a in self.named_results if any(len(t.columns) > MAX_TABLE_COLUMNS for t in a.tables)]
+        if wide:
+            facts[f"only_first_{MAX_TABLE_COLUMNS}_columns_looked_at"] = listed(wide)
         return facts
+
+
+def _holds_something(artifact: Artifact) -> bool:
+    """Whether a result is one: with rows, values or text; a notebook with outputs of a cell that was executed."""
+    if artifact.kind == "notebook":
+        return bool(artifact.facts.get("outputs") and artifact.facts.get("executed_cells"))
+    if artifact.kind == "json":
+        return artifact.data not in ({}, [], "", None)
+    if artifact.kind == "table":
+        return any(table.rows for table in artifact.tables)
+    return artifact.text is None or bool(artifact.text.strip())
+
+
+def _narrowed(table: Table) -> Table:
+    """`table` with its first columns: pairs of columns are compared, and an agent decides how many there are."""
+    if len(table.columns) <= MAX_TABLE_COLUMNS:
+        return table
+    raws = None if table.raws is None else tuple(row[:MAX_TABLE_COLUMNS] for row in table.raws)
+    rows = tuple(row[:MAX_TABLE_COLUMNS] for row in table.rows)
+    return replace(table, columns=table.columns[:MAX_TABLE_COLUMNS], rows=rows, raws=raws)
 
 
 def _only(data: dict[str, Any], keys: frozenset[str]) -> dict[str, Any]:
@@ -391,3 +429,11 @@ def json_objects(data: Any, limit: int = 50_000) -> Iterator[tuple[str, dict[str
 def is_number(value: object) -> bool:
     """Whether a cell is a number: not a truth value, not missing."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def as_float(value: object) -> float | None:
+    """A number as a float; None for anything else, and for an integer that is too large for one."""
+    try:
+        return float(value) if is_number(value) else None  # type: ignore[arg-type]
+    except OverflowError:
+        return None

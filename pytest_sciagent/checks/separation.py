@@ -19,6 +19,7 @@ from .times import Event, moment, script_name
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 6
+_EXIT_CODES = ("exit_code", "exit_codes", "returncode", "returncodes", "exit_status")
 _NAMES_A_FILE = ("path", "file", "artifact", "name", "filename")
 
 
@@ -85,11 +86,14 @@ def prefrozen_decision(context: CheckContext) -> CheckResult:
     """4.3: the rule was fixed before the held-out result was opened, and its decision is stored."""
     separation = Separation(context)
     fixed, opened = separation.fixed, separation.first_opening
-    before = fixed is not None and opened is not None and fixed.moment.before(opened.moment)
+    outside = [e for e in (fixed, opened) if e is not None and separation.outside_run(e.moment)]
+    ordered = fixed is not None and opened is not None and fixed.moment.before(opened.moment)
+    before = ordered and not outside
     decisions = separation.decisions
     facts: dict[str, JsonValue] = {
         **separation.scope.link_facts,
         **separation.time_facts,
+        **({"times_outside_the_run": [event.fact for event in outside]} if outside else {}),
         "prefrozen_order_found": before,
         "decisions": [{**one.fact, "decision": words[:80]} for one, words in decisions[:_SHOWN]],
         "decision_output_found": bool(decisions),
@@ -110,6 +114,8 @@ def prefrozen_decision(context: CheckContext) -> CheckResult:
         missing = (
             "no decision for the held-out result is stored" if before else "no times show that the rule came first"
         )
+        if outside:
+            missing = f"the time {outside[0].moment.text} in {outside[0].path} lies outside the run"
         code = "order_only" if before else "decision_only"
         return decided(0.5, _sentence(f"{reason}; {missing}"), code, facts, tuple(cited))
     return decided(
@@ -154,7 +160,7 @@ def _failed_exits(separation: Separation) -> list[str]:
     for result in separation.tied:
         for place, node in json_objects(result.data, 2_000) if result.data is not None else ():
             for key, value in node.items():
-                if {"exit", "returncode"} & set(c.words(key)):
+                if "_".join(c.words(key)) in _EXIT_CODES:
                     codes = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
                     found += [f"{result.path}{place}/{key}: {code}" for code in codes if is_number(code) and code != 0]
     return found

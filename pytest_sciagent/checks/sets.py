@@ -12,11 +12,12 @@ from typing import Any
 from ..evidence.readers import Cell, Table
 from . import columns as c
 from . import keys as k
-from .scope import Result, Stored, is_number, json_objects
+from .scope import Result, Stored, as_float, is_number, json_objects
 
 _RANGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d+(?:\.\d+)?)\s*")
 _MAX_WORDS = 3
 _MAX_LABELS = 1_000
+_MAX_RANGES = 100
 
 
 @dataclass(frozen=True)
@@ -119,22 +120,17 @@ def _in_units(result: Result, table: Table) -> Iterator[Stored]:
 
 
 def _in_document(result: Result) -> Iterator[Stored | Overlap]:
-    """Keys of both sets in a JSON document, the ids or ranges below them, and stored overlaps."""
+    """Keys of both sets in a JSON document, the ids or ranges below those of one object, and stored overlaps."""
     keys: dict[str, str] = {}
-    members: dict[str, set[Any]] = {"form": set(), "check": set()}
-    ranges: dict[str, list[tuple[float, float]]] = {"form": [], "check": []}
-    only_ranges = True
+    computed: list[tuple[float, str, tuple[int, int]]] = []
     shared: list[tuple[str, float]] = []
     for place, node in json_objects(result.data):
+        if k.holds_members(place.rpartition("/")[2]):
+            computed += _shared_by_siblings(node)
         for key, value in node.items():
             role = k.set_role(key)
             if role is not None and k.time_role(key) is None:
                 keys.setdefault(role, key)
-            if role is not None and k.names_set(key) is not None:
-                limits, ids = _range(value), set(_ids(key, value))
-                ranges[role] += [limits] if limits is not None else []
-                members[role] |= ids
-                only_ranges = only_ranges and (limits is not None or not ids)
             amount = _overlap_amount(key, value) if k.is_overlap(key) else None
             if amount is not None:
                 shared.append((f"{place}/{key}", amount))
@@ -142,20 +138,36 @@ def _in_document(result: Result) -> Iterator[Stored | Overlap]:
         return
     stored = Stored(result, f"keys {keys['form']} and {keys['check']}", "keys", 2, (f'"{keys["check"]}"',))
     yield stored
-    if ranges["form"] and ranges["check"] and only_ranges:
-        if not any(_touch(a, b) for a, b in product(ranges["form"], ranges["check"])):
-            yield Overlap(0, "ranges", stored)
-    elif members["form"] and members["check"]:
-        sizes = (len(members["form"]), len(members["check"]))
-        yield Overlap(len(members["form"] & members["check"]), "ids", stored, sizes)
+    for amount, how, sizes in computed:
+        yield Overlap(amount, how, stored, sizes)
     for where, amount in shared:
         yield Overlap(amount, "stored", Stored(result, where, "overlap", 1, (f'"{where.rpartition("/")[2]}"',)))
+
+
+def _shared_by_siblings(node: dict[str, Any]) -> Iterator[tuple[float, str, tuple[int, int]]]:
+    """What two sets under the keys of one object, such as one fold, share: the amount, how it is known, the sizes."""
+    members: dict[str, set[Any]] = {"form": set(), "check": set()}
+    ranges: dict[str, list[tuple[float, float]]] = {"form": [], "check": []}
+    only_ranges = True
+    for key, value in node.items():
+        role = k.names_set(key)
+        if role is not None:
+            limits, ids = _range(value), set(_ids(key, value))
+            ranges[role] += [limits] if limits is not None and len(ranges[role]) < _MAX_RANGES else []
+            members[role] |= ids
+            only_ranges = only_ranges and (limits is not None or not ids)
+    if ranges["form"] and ranges["check"] and only_ranges:
+        if not any(_touch(a, b) for a, b in product(ranges["form"], ranges["check"])):
+            yield 0, "ranges", (0, 0)
+    elif members["form"] and members["check"]:
+        yield len(members["form"] & members["check"]), "ids", (len(members["form"]), len(members["check"]))
 
 
 def _range(value: Any) -> tuple[float, float] | None:
     """The limits that two ascending numbers, or a text such as `1700-1899`, give."""
     if isinstance(value, list) and len(value) == 2 and all(map(is_number, value)) and value[0] < value[1]:
-        return float(value[0]), float(value[1])
+        low, high = as_float(value[0]), as_float(value[1])
+        return None if low is None or high is None else (low, high)
     match = _RANGE.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
     return (float(match[1]), float(match[2])) if match and float(match[1]) < float(match[2]) else None
 
@@ -182,7 +194,8 @@ def _overlap_amount(key: str, value: Any) -> float | None:
         return float(value is False) if "disjoint" in c.words(key) else None
     if isinstance(value, list):
         return float(len(value))
-    return abs(float(value)) if is_number(value) else None
+    number = as_float(value)
+    return None if number is None else abs(number)
 
 
 def _in_pairs(results: Sequence[Result]) -> Iterator[Stored | Overlap]:

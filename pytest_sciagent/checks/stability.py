@@ -9,8 +9,9 @@ from pydantic import JsonValue
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
 from .patterns import filter_spots, is_numeric_work, literal_spots, own_functions, sample_spots, uncertainty_spots
+from .repeats import RunResults
 from .scope import Result, Scope, Stored, listed, scope_of
-from .stored import RunResults, method_changes, sample_changes, uncertainties
+from .stored import method_changes, sample_changes, uncertainties
 
 # Which calculations give which stored uncertainty: limits may come from a standard error, an error from a bootstrap.
 _GIVES = {

@@ -6,6 +6,7 @@ Only columns, keys, short labels and numbers are read. Cells of columns with rem
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from ..evidence.readers import Cell, Table
 from . import columns as c
 from .keys import is_finding_column
-from .scope import Result, Stored, is_number, json_objects
+from .scope import Result, Stored, as_float, is_number, json_objects
 
 MAX_STORED = 40
 MAX_SETTINGS = 30
@@ -22,8 +23,6 @@ MAX_LABELLED = 5_000
 """Rows whose cells are read as labels."""
 _LABEL = re.compile(r"[A-Za-z][\w .%()/-]{0,40}")
 _SHARE_ENCLOSED = 0.8
-_RUN_KEY = re.compile(r"(?:.*[_ -])?(seed|run)[_= -]?(\d{1,12})", re.IGNORECASE)
-_RUN_PATH = re.compile(r"(?<![A-Za-z])(seed|run)[_=-]?(\d{1,12})(?=[/_.-]|$)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.*?)[_ =-]?(\d+(?:\.\d+)?)$")
 _KINDS_OF_METHOD = c.vocabulary("method methods estimator specification variant threshold model setting transform")
 _LISTS_OF_METHODS = c.vocabulary(
@@ -50,7 +49,9 @@ def uncertainties(result: Result) -> list[Stored]:
 
 
 def _uncertainties_of_table(result: Result, table: Table) -> Iterator[Stored]:
-    numeric = {name: count for name in table.columns if (count := sum(map(is_number, table.column(name))))}
+    cells = _cells(table)
+    numeric = {name: count for name, values in cells.items() if (count := sum(map(is_number, values)))}
+    doubts = 0
     for name, count in numeric.items():
         kind = c.uncertainty_kind(name)
         if kind is not None:
@@ -58,7 +59,10 @@ def _uncertainties_of_table(result: Result, table: Table) -> Iterator[Stored]:
     for name in c.errors_of(numeric):
         yield Stored(result, f"column {name}", "se", numeric[name], (name,))
     for low, high, certain in c.bounds(numeric):
-        if certain or _encloses(table, low, high, [n for n in numeric if n not in (low, high) and not c.is_count(n)]):
+        doubts += not certain
+        if not certain and doubts > MAX_STORED:
+            continue
+        if certain or _encloses(cells, low, high, [n for n in numeric if n not in (low, high) and not c.is_count(n)]):
             yield Stored(result, f"columns {low} and {high}", "interval", numeric[low], (low, high))
     for row in table.rows[:MAX_LABELLED]:
         if any(map(is_number, row)):
@@ -73,19 +77,26 @@ def _kind_of_label(cell: Cell) -> c.Uncertainty | None:
     return c.uncertainty_kind(str(cell)) if is_label else None
 
 
-def _encloses(table: Table, low: str, high: str, others: Sequence[str]) -> bool:
+def _cells(table: Table) -> dict[str, tuple[Cell, ...]]:
+    """The columns of a table by their names."""
+    columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    return dict(zip(table.columns, columns, strict=True))
+
+
+def _encloses(cells: dict[str, tuple[Cell, ...]], low: str, high: str, others: Sequence[str]) -> bool:
     """Whether some other column lies between the two in most rows: they are limits of it, and no edges of bins."""
-    lows, highs = table.column(low), table.column(high)
-    for name in others:
-        rows = [
-            (a, value, b)
-            for a, value, b in zip(lows, table.column(name), highs, strict=True)
-            if is_number(a) and is_number(value) and is_number(b)
-        ]
+    limits = [(at, a, b) for at, (a, b) in enumerate(zip(cells[low], cells[high], strict=True)) if _is_pair(a, b)]
+    for name in others if any(a <= b for _, a, b in limits) else ():  # type: ignore[operator]
+        column = cells[name]
+        rows = [(a, column[at], b) for at, a, b in limits if is_number(column[at])]
         inside = sum(a <= value <= b for a, value, b in rows)  # type: ignore[operator]
         if rows and inside >= _SHARE_ENCLOSED * len(rows):
             return True
     return False
+
+
+def _is_pair(low: Cell, high: Cell) -> bool:
+    return is_number(low) and is_number(high)
 
 
 def _uncertainties_of_object(result: Result, place: str, node: dict[str, Any]) -> Iterator[Stored]:
@@ -109,9 +120,10 @@ def _uncertainties_of_object(result: Result, place: str, node: dict[str, Any]) -
         yield Stored(result, f"{place}/{triples[0]}", "interval", len(triples), (f'"{triples[0]}"',))
     for key in c.errors_of(numeric):
         yield Stored(result, f"{place}/{key}", "se", 1, (f'"{key}"',))
+    others = sorted(value for key, value in numeric.items() if not c.is_count(key))
     for low, high, certain in c.bounds(numeric):
-        others = [v for k, v in numeric.items() if k not in (low, high) and not c.is_count(k)]
-        if certain or any(numeric[low] <= value <= numeric[high] for value in others):
+        inside = bisect_right(others, numeric[high]) - bisect_left(others, numeric[low])
+        if certain or inside > (not c.is_count(low)) + (not c.is_count(high)):
             yield Stored(result, f"{place}/{low} and {high}", "interval", 2, (f'"{low}"',))
 
 
@@ -129,7 +141,7 @@ def _is_estimate_with_limits(value: Any) -> bool:
 def _numbers(value: Any) -> list[float]:
     """The numbers directly in a list, an object or a value."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
-    return [float(item) for item in inner if is_number(item)]
+    return [number for item in inner if (number := as_float(item)) is not None]
 
 
 def _has_numbers(value: Any) -> bool:
@@ -138,118 +150,6 @@ def _has_numbers(value: Any) -> bool:
         return True
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(_numbers(item) for item in inner)
-
-
-# ---- separate runs
-
-
-class RunResults:
-    """Results by seed or run, in groups that store the same quantities."""
-
-    def __init__(self, variables: Collection[str]) -> None:
-        self._variables = variables
-        self.groups: dict[tuple[str, object], dict[str, tuple[object, Stored]]] = defaultdict(dict)
-
-    def add(self, result: Result) -> None:
-        """Take in the results of separate seeds or runs that `result` stores."""
-        for table in result.tables:
-            self._add_table(result, table)
-        if result.data is not None:
-            for place, node in json_objects(result.data, 5_000):
-                self._add_object(result, place, node)
-        match = _RUN_PATH.search(result.path.removeprefix("output/"))
-        if match and not c.is_draw(result.path):
-            pattern = _RUN_PATH.sub(r"\1*", result.path)
-            self._note(
-                "seed" if match[1].lower() == "seed" else "run",
-                pattern,
-                match[2],
-                _content(result),
-                result,
-                result.path,
-            )
-
-    def distinct(self) -> dict[str, Stored]:
-        """The runs of the largest group, by their ids, without those that only repeat another one's numbers."""
-        best: dict[str, Stored] = {}
-        for ids in self.groups.values():
-            seen: dict[object, str] = {}
-            for run, (signature, _) in ids.items():
-                seen.setdefault(signature, run)
-            if len(seen) > len(best):
-                best = {run: ids[run][1] for run in seen.values()}
-        return best
-
-    def _note(
-        self, kind: str, shape: object, run: str, signature: object, result: Result, where: str, *needles: str
-    ) -> None:
-        if signature:
-            self.groups[kind, shape].setdefault(run, (signature, Stored(result, where, kind, 1, needles)))
-
-    def _add_table(self, result: Result, table: Table) -> None:
-        name = next((n for n in table.columns if c.is_run_id(n) and n not in self._variables), None)
-        if name is None or any(c.is_draw(n) and len(c.words(n)) == 1 for n in table.columns):
-            return
-        at = table.columns.index(name)
-        shape = tuple(n for n in table.columns if n != name)
-        rows: defaultdict[str, list[tuple[Cell, ...]]] = defaultdict(list)
-        for row in table.rows:
-            if row[at] is not None:
-                rows[str(row[at])].append((*row[:at], *row[at + 1 :]))
-        for run, cells in rows.items():
-            if any(is_number(cell) for row in cells for cell in row):
-                self._note(_run_kind(name), shape, run, tuple(cells), result, f"column {name}", name)
-
-    def _add_object(self, result: Result, place: str, node: dict[str, Any]) -> None:
-        if c.is_draw(place):
-            return
-        for key, value in node.items():
-            if not c.is_run_id(key) or key in self._variables:
-                by_run = isinstance(value, dict) and not {"seed", "seeds", "run", "runs"}.isdisjoint(c.words(key))
-                if by_run and all(re.fullmatch(r"(?:seed|run)?[_ -]?\d{1,12}", k, re.IGNORECASE) for k in value):
-                    self._add_keyed(result, f"{place}/{key}", value)
-                continue
-            if isinstance(value, list):
-                columns = {k: v for k, v in node.items() if k != key and isinstance(v, list) and len(v) == len(value)}
-                for index, run in enumerate(value):
-                    cells = tuple(number for v in columns.values() for number in _numbers(v[index]))
-                    where = f"{place}/{key}"
-                    self._note(_run_kind(key), tuple(columns), str(run), cells, result, where, f'"{key}"')
-            elif isinstance(value, dict):
-                self._add_keyed(result, f"{place}/{key}", value)
-            elif value is not None:
-                others = {k: v for k, v in node.items() if k != key}
-                signature = _signature(others)
-                shape = tuple(step for step, _ in signature)
-                self._note(_run_kind(key), shape, str(value), signature, result, f"{place}/{key}", f'"{key}"')
-        keyed = {k: v for k, v in node.items() if _RUN_KEY.fullmatch(k) and not c.is_draw(k)}
-        if len(keyed) > 1:
-            self._add_keyed(result, place, keyed)
-
-    def _add_keyed(self, result: Result, place: str, node: dict[str, Any]) -> None:
-        for key, value in node.items():
-            signature = _signature(value)
-            self._note("seed", (place, tuple(p for p, _ in signature)), key, signature, result, place, f'"{key}"')
-
-
-def _run_kind(name: str) -> str:
-    return "seed" if {"seed", "seeds"} & set(c.words(name)) else "run"
-
-
-def _signature(value: Any, place: str = "", depth: int = 0) -> tuple[tuple[str, float], ...]:
-    """The numbers in `value` by their places."""
-    if is_number(value):
-        return ((place, float(value)),)
-    if depth > 6:
-        return ()
-    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return tuple(pair for step, inner in steps for pair in _signature(inner, f"{place}/{step}", depth + 1))[:500]
-
-
-def _content(result: Result) -> object:
-    if result.data is not None:
-        return _signature(result.data)
-    return tuple(row for table in result.tables for row in table.rows if any(map(is_number, row)))
 
 
 # ---- changed samples
@@ -323,9 +223,12 @@ def method_changes(result: Result, variables: Collection[str]) -> list[Stored]:
     """Numeric results of one quantity for two or more methods or settings, with the labels of these."""
     found: list[Stored] = []
     for table in result.tables:
-        for name in table.columns:
-            if name not in variables:
-                found += _settings_in_column(result, table, name)
+        cells = _cells(table)
+        numeric = [name for name, values in cells.items() if any(map(is_number, values))]
+        measured = [name for name in numeric if not c.is_count(name) and not c.is_setting_column(name)]
+        for name in table.columns if measured else ():
+            if name not in variables and not is_finding_column(name) and not c.is_prose_column(name):
+                found += _settings_in_column(result, cells, name, [other for other in measured if other != name])
         found += _rows_of_methods(result, table)
     if result.data is not None:
         for place, node in json_objects(result.data):
@@ -335,12 +238,10 @@ def method_changes(result: Result, variables: Collection[str]) -> list[Stored]:
     return found[:MAX_STORED]
 
 
-def _settings_in_column(result: Result, table: Table, name: str) -> Iterator[Stored]:
-    values = table.column(name)
-    others = [n for n in table.columns if n != name and not c.is_count(n) and not c.is_setting_column(n)]
-    measured = [n for n in others if any(map(is_number, table.column(n)))]
-    if not measured or is_finding_column(name) or c.is_prose_column(name):
-        return
+def _settings_in_column(
+    result: Result, cells: dict[str, tuple[Cell, ...]], name: str, measured: Sequence[str]
+) -> Iterator[Stored]:
+    values = cells[name]
     by_words = {v: w for v in set(values) if isinstance(v, str) and (w := c.method_words(v))}
     if c.is_setting_column(name):
         chosen = {v for v in values if v is not None}
@@ -351,9 +252,10 @@ def _settings_in_column(result: Result, table: Table, name: str) -> Iterator[Sto
     else:
         return
     for column in measured:
-        with_result = {v for v, r in zip(values, table.column(column), strict=True) if v in chosen and is_number(r)}
+        with_result = {v for v, r in zip(values, cells[column], strict=True) if v in chosen and is_number(r)}
         if len(with_result) > 1:
-            labels = tuple(float(v) if is_number(v) else str(v) for v in values if v in with_result)
+            written = (as_float(v) if is_number(v) else str(v) for v in values if v in with_result)
+            labels = tuple(label for label in written if label is not None)
             unique = tuple(dict.fromkeys(labels))[:MAX_LABELS]
             yield Stored(result, f"column {name}", "methods", len(unique), (name,), unique)
             return

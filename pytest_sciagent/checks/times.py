@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,7 +19,7 @@ from ..models import Citation
 from ..runs import MANIFEST
 from .code import MAX_QUOTE
 from .columns import vocabulary, words
-from .keys import TimeRole, time_role
+from .keys import TimeRole, is_weak_time, time_role
 from .scope import Result, is_number, json_objects
 
 MAX_LOG_LINES = 20_000
@@ -31,7 +33,10 @@ _EVENT_KEYS = vocabulary("event name action type stage step what kind label")
 _TIME_KEYS = vocabulary("time timestamp ts at when date datetime utc")
 _COMMAND_KEYS = ("command", "cmd", "args", "argv", "input")
 _EXIT_KEYS = ("exit_code", "returncode", "return_code", "exit", "rc", "exitcode")
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?\n\s*\2(?=\s|$)", re.DOTALL)
+MAX_COMMAND = 2_000
+_MAX_LOGGED = 200_000
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+_PROGRAM = re.compile(r"(?:python[\d.]*|Rscript|R|julia|node|octave|bash|sh|make|papermill|--execute)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class Event:
     line: str = ""
     result: Result | None = None
     needles: tuple[str, ...] = ()
+    weak: bool = False
 
     @property
     def fact(self) -> dict[str, JsonValue]:
@@ -108,7 +114,9 @@ def events(result: Result) -> list[Event]:
                 for text, value in values.items():
                     when = moment(value)
                     if role is not None and when is not None:
-                        found.append(Event(role, when, result.path, f"column {name}", result=result, needles=(text,)))
+                        weak = is_weak_time(name)
+                        where = f"column {name}"
+                        found.append(Event(role, when, result.path, where, result=result, needles=(text,), weak=weak))
             if any(name.lower() in _EVENT_KEYS for name in table.columns) and any(map(_is_time_key, table.columns)):
                 for row in table.rows[:5_000]:
                     found += _labelled_event(result, table.name, dict(zip(table.columns, row, strict=True)))
@@ -121,7 +129,8 @@ def _events_of_object(result: Result, place: str, node: dict[str, Any]) -> Itera
         role, when = time_role(key), moment(value)
         if role is not None and when is not None:
             needles = (f'"{key}"', when.text)
-            yield Event(role, when, result.path, f"{place}/{key}", result=result, needles=needles)
+            weak = is_weak_time(key)
+            yield Event(role, when, result.path, f"{place}/{key}", result=result, needles=needles, weak=weak)
     yield from _labelled_event(result, place, node)
 
 
@@ -130,7 +139,8 @@ def _labelled_event(result: Result, place: str, node: dict[str, Any]) -> Iterato
     when = next((found for k, v in node.items() if _is_time_key(k) and (found := moment(v))), None)
     role = time_role(label) if label is not None and len(label) <= 80 else None
     if label is not None and role is not None and when is not None:
-        yield Event(role, when, result.path, f"{place}: {label}", result=result, needles=(label, when.text))
+        needles, weak = (label, when.text), is_weak_time(label)
+        yield Event(role, when, result.path, f"{place}: {label}", result=result, needles=needles, weak=weak)
 
 
 def _is_time_key(key: str) -> bool:
@@ -152,10 +162,23 @@ class LogEntry:
         """Whether the command runs the script called `name` (no folders)."""
         if name not in self.command:
             return False
-        program = r"(?:\S*python[\d.]*|\S*Rscript|R|julia|node|octave|\S*bash|sh|make|papermill|nbconvert\S*|--execute)"
-        return (
-            re.search(rf"(?:{program}\s+(?:-\S+\s+)*|\./)(?:\S*/)?{re.escape(name)}(?![\w.])", self.command) is not None
-        )
+        follows = False  # whether only options stand between a program and the word
+        for word in self.command.split():
+            for prefix in _before(name, word):
+                if (not prefix or prefix.endswith("/")) and (follows or "./" in prefix):
+                    return True
+            is_option = word.startswith("-") and len(word) > 1
+            follows = (follows and is_option) or "nbconvert" in word or _PROGRAM.search(word) is not None
+        return False
+
+    def writes(self, name: str) -> bool:
+        """Whether the command redirects its output to the file called `name`."""
+        redirected = False
+        for word in self.command.split():
+            if any(redirected or ">" in prefix for prefix in _before(name, word, whole=False)):
+                return True
+            redirected = word.endswith(">")
+        return False
 
     @property
     def fact(self) -> dict[str, JsonValue]:
@@ -163,11 +186,45 @@ class LogEntry:
         return {"log": f"{self.path}:{self.line}", "time": time, "exit_code": self.exit_code}
 
 
+def _before(name: str, word: str, whole: bool = True) -> Iterator[str]:
+    """What stands before each `name` in a word; `whole`: where the name doesn't go on."""
+    at = word.find(name)
+    while at >= 0:
+        following = word[at + len(name) : at + len(name) + 1]
+        if not whole or not (following.isalnum() or following in ("_", ".")):
+            yield word[:at]
+        at = word.find(name, at + 1)
+
+
+def _without_heredocs(command: str) -> str:
+    """A command without the text of its here-documents, at most `MAX_COMMAND` characters of it."""
+    lines = command[:_MAX_LOGGED].split("\n")
+    ends: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        ends[(line.split(maxsplit=1) or [""])[0]].append(number)
+    kept: list[str] = []
+    waiting = deque(enumerate(lines))
+    while waiting:
+        number, line = waiting.popleft()
+        match = _HEREDOC.search(line)
+        stops = ends[match[2]] if match else []
+        at = bisect_right(stops, number)
+        if match is None or at == len(stops):
+            kept.append(line)
+            continue
+        while waiting and waiting[0][0] < stops[at]:
+            waiting.popleft()
+        last = waiting.popleft()[1]
+        kept.append(line[: match.start()] + last.lstrip().removeprefix(match[2]))
+    return "\n".join(kept)[:MAX_COMMAND]
+
+
 def log_entries(artifacts: Artifacts) -> list[LogEntry]:
     """The commands that the run's logs record: JSON lines with a command, or lines that start with a time."""
     found: list[LogEntry] = []
     for entry in artifacts.run.with_role("log"):
-        artifact = artifacts.get(entry.path)
+        # The agent writes what it likes below output/.
+        artifact = artifacts.get(entry.path) if entry.path.startswith("logs/") else None
         lines = (artifact.text or "").split("\n") if artifact is not None else []
         for number, line in enumerate(lines[:MAX_LOG_LINES], 1):
             parsed = _log_entry(entry.path, number, line)
@@ -190,11 +247,11 @@ def _log_entry(path: str, number: int, line: str) -> LogEntry | None:
             return None
         time = next((when for k, v in node.items() if _TIME_KEYS & set(words(k)) and (when := moment(v))), None)
         code = next((node[k] for k in _EXIT_KEYS if isinstance(node.get(k), int)), None)
-        return LogEntry(path, number, time, _HEREDOC.sub("", command), code, text[:MAX_QUOTE])
+        return LogEntry(path, number, time, _without_heredocs(command), code, text[:MAX_QUOTE])
     match = _ISO.match(text.lstrip("[("))
     if match is None or not match["minute"]:
         return None
-    command = text.lstrip("[(")[match.end() :].lstrip(" ])-:|$>")
+    command = text.lstrip("[(")[match.end() :].lstrip(" ])-:|$>")[:MAX_COMMAND]
     return LogEntry(path, number, moment(match[0]), command, None, text[:MAX_QUOTE]) if command else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from .gate_options import GateOptions, add_gates, read_gates
 from .spending import Spending, add_spending, read_spending
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ PROVIDERS = ("openai", "anthropic")
 DEFAULT_IN_FLIGHT = 64
 
 _HELP_TAIL = """
-Exit codes: 0 all criteria hold (or the gate is met), 1 a criterion fails (or the gate is not met), 2 interrupted,
-3 internal error, 4 bad input, 5 nothing collected, 10 the gate can't be decided (inconclusive).
+Exit codes: 0 all criteria hold (or all gates are met), 1 a criterion fails (or a gate is not met), 2 interrupted,
+3 internal error, 4 bad input, 5 nothing collected, 10 a gate can't be decided (inconclusive).
 """
 
 
@@ -43,7 +43,7 @@ class Options:
     mode: Mode | None
     in_flight: int
     strict: bool
-    min_score: float | None
+    gates: GateOptions
     json_path: Path | None
     spending: Spending
     canary: bool
@@ -133,17 +133,10 @@ def add_options(parser: pytest.Parser) -> None:
         "--sciagent-strict",
         action="store_true",
         default=False,
-        help="with a gate: failing criteria fail the session too; without a recorded verdict a criterion is an error",
-    )
-    add(
-        "--sciagent-min-score",
-        type=float,
-        default=None,
-        metavar="N",
-        help="gate: every system's score must be at least N (0..100). Failing criteria are shown, the score decides: "
-        "exit 0 met, 1 not met, 10 inconclusive (something not assessed could turn it)",
+        help="with gates: failing criteria fail the session too; without a recorded verdict a criterion is an error",
     )
     add("--sciagent-json", default=None, metavar="PATH", help="write all scores and verdicts as JSON")
+    add_gates(group, parser)
     add_spending(group)
     for name, kind, text in _INI:
         parser.addini(name, text, type=kind)
@@ -155,7 +148,6 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_profile", "string", "profile, as --sciagent-profile"),
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
-    ("sciagent_min_score", "string", "gate, as --sciagent-min-score"),
 )
 
 
@@ -198,7 +190,7 @@ def read_options(config: pytest.Config) -> Options:
         mode=given("sciagent_ledger_mode"),
         in_flight=in_flight or DEFAULT_IN_FLIGHT,
         strict=given("sciagent_strict"),
-        min_score=_min_score(given("sciagent_min_score"), ini("sciagent_min_score")),
+        gates=read_gates(config),
         json_path=_new_file(base, given("sciagent_json")),
         spending=read_spending(config),
         canary=given("sciagent_canary"),
@@ -230,15 +222,3 @@ def _new_file(base: Path, path: str | None) -> Path | None:
     if file.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
         raise pytest.UsageError(f"--sciagent-json {path}: a file can't be written there")
     return file
-
-
-def _min_score(option: float | None, from_ini: str | None) -> float | None:
-    value = option
-    if value is None and from_ini is not None:
-        try:
-            value = float(from_ini)
-        except ValueError:
-            raise pytest.UsageError(f"sciagent_min_score {from_ini!r} is not a number") from None
-    if value is not None and not (math.isfinite(value) and 0 <= value <= 100):
-        raise pytest.UsageError(f"--sciagent-min-score {value}: a number from 0 to 100")
-    return value

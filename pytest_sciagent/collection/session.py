@@ -15,7 +15,7 @@ def open_session(state: SessionState) -> None:
     """Find the runs of this session, check all that the user gave, and set the arguments that pytest collects.
 
     Raises:
-        pytest.UsageError: see `paths.name_runs` and `SessionState.prepare`.
+        pytest.UsageError: see `paths.name_runs`, `SessionState.prepare` and `gates.setup.make_gates`.
     """
     usage_errors(_name_runs, state)
     if state.named.runs and not state.is_worker:
@@ -24,7 +24,7 @@ def open_session(state: SessionState) -> None:
 
         state.add(index_run(path, state.options.rootdir) for path in state.named.runs)
         usage_errors(state.prepare)
-        state.config.pluginmanager.register(Board(state), "sciagent-board")
+        state.config.pluginmanager.register(usage_errors(Board, state), "sciagent-board")
 
 
 def _name_runs(state: SessionState) -> None:

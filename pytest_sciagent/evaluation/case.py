@@ -65,8 +65,8 @@ class Case:
     rerun: RerunWish | None = None
     canary: bool = False
     verification_problem: str | None = None
-    _numbers: dict[str, Recomputation | None] = field(default_factory=dict)
-    _facts: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
+    _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
+    _facts: dict[tuple[str, str | None, str], CheckResult] = field(default_factory=dict)
     _canaries: set[str] = field(default_factory=set)
 
     @cached_property
@@ -107,7 +107,7 @@ class Case:
         """
         if criterion.check is None:
             return None
-        key = (criterion.check, finding_id)
+        key = (criterion.check, finding_id, _name(judge))
         if key not in self._facts:
             try:
                 result = self._check(criterion.check, finding_id, judge)
@@ -290,12 +290,13 @@ class Case:
 
     def recomputation(self, finding: Finding, judge: Judge) -> Recomputation | None:
         """What the task's data say about a finding's numbers; None where the task is not known."""
-        if finding.id not in self._numbers:
+        key = (finding.id, _name(judge))
+        if key not in self._numbers:
             numbers = self._recompute(finding, judge)
             if numbers is not None and not numbers.known:
                 return numbers
-            self._numbers[finding.id] = numbers
-        return self._numbers[finding.id]
+            self._numbers[key] = numbers
+        return self._numbers[key]
 
     def _recompute(self, finding: Finding, judge: Judge) -> Recomputation | None:
         request = self.questions.plan(finding)
@@ -304,7 +305,7 @@ class Case:
         numbers: list[Recalculated] = []
         matches = self.matches(judge)
         for card, match in matches:
-            if match is not None and match.finding == finding.id:
+            if match is not None and match.object and match.finding == finding.id:
                 stated = [StatedQuantity(*astuple(s)) for s in stated_quantities(match, card, finding)]
                 numbers += from_card(card, stated, self._reference_values)
         numbers += from_rerun(self._rerun, [e.path for e in self.artifacts.of(finding.artifacts, "result")])
@@ -342,6 +343,11 @@ class Case:
         except BadAnswer:
             return None
         return answer
+
+
+def _name(judge: Judge) -> str:
+    """What tells judges apart: facts follow from the plans and matches of one judge."""
+    return "" if judge.identity is None else json.dumps(judge.identity.as_json(), sort_keys=True)
 
 
 def _check_error(criterion: Criterion, finding_id: str | None, reason: str) -> Verdict:

@@ -8,6 +8,8 @@ from functools import cached_property
 from ..models import Citation
 from ..runs import Run, UnsafeFile
 from ..text import clean, normalise_quote
+from .delimited import decode
+from .tables import Unreadable
 
 MIN_QUOTE = 12
 MIN_NUMERIC_QUOTE = 3
@@ -54,15 +56,20 @@ def readable_text(run: Run, path: str) -> str:
     data = run.read_bytes(path, MAX_TEXT_BYTES)
     if path.endswith((".ipynb", ".pdf")):
         from .isolation import read_isolated
-        from .readers import Unreadable
 
         try:
             return read_isolated(path, data).text or ""
         except Unreadable as error:
             raise UnsafeFile(f"{path!r}: {error}") from None
-    if b"\0" in data[:8192]:
-        raise UnsafeFile(f"{path!r} is not text")
-    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        if b"\0" not in data[:8192]:
+            return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        pass  # in another encoding, which the readers know too
+    try:
+        return decode(data)[0]
+    except Unreadable as error:
+        raise UnsafeFile(f"{path!r} is not text: {error}") from None
 
 
 def comparable(text: str) -> str:

@@ -27,6 +27,7 @@ from .tables import (
 MAX_JSON_BYTES = 50_000_000
 MAX_DEPTH = 200
 MAX_VALUES = 2_000_000
+MAX_KEY = 1_000
 
 
 def read_json(data: bytes) -> Artifact:
@@ -71,11 +72,13 @@ def parse_json(text: str) -> tuple[Any, dict[str, Any]]:
     """`text` as plain data, and facts. NaN, which JSON does not know but Python writes, is null and a fact.
 
     Raises:
-        Unreadable: not JSON, a duplicate key, a huge number, nested deeper than 200.
+        Unreadable: not JSON, a duplicate key, a huge number, a key over 1,000 characters, nested deeper than 200.
     """
     facts: dict[str, Any] = {}
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        if any(len(key) > MAX_KEY for key, _ in items):
+            raise Unreadable(f"a key of more than {MAX_KEY:,} characters")
         result = dict(items)
         if len(result) < len(items):
             seen: set[str] = set()

@@ -20,6 +20,8 @@ ANSWER_TOKENS = 600
 """What an answer is reckoned at before any was longer."""
 MIN_ROUND_S = 1.0
 """Calls that are turned away within so many seconds were in flight together, and count as one."""
+MAX_TRIES = 4
+"""How often a question is asked that the provider turns away each time, each time with all retries of the client."""
 _UNBILLED = frozenset({"rate_limited", "provider_error"})
 
 
@@ -49,11 +51,15 @@ class Progress:
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms questions are asked: how many at a time, at what price, within which budget."""
+    """On what terms questions are asked: how many at a time, at what price, within which budget.
+
+    patience_s: a provider that answers nothing for so long, and turns calls away, is not asked any further.
+    """
 
     in_flight: int
     price: Price | None = None
     budget: Budget | None = None
+    patience_s: float = 300.0
 
 
 def pump(
@@ -63,9 +69,9 @@ def pump(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Ask all `questions`; the first of each group goes alone, so that it warms the provider's prefix cache for the
-    others. A provider that turns calls away has the number in flight halved; success raises it again. An answer of the
-    wrong form is asked for once more, with the reason. After an answer that says no call can succeed, nothing more is
-    asked; what is in flight is still recorded.
+    others. A provider that turns calls away has the number in flight halved; success raises it again. A question that
+    is turned away waits for its next turn. An answer of the wrong form is asked for once more, with the reason. After
+    an answer that says no call can succeed, nothing more is asked; what is in flight is still recorded.
 
     Ctrl-C leaves at once; what was answered by then is recorded.
 
@@ -124,12 +130,19 @@ class _Queue:
         self._leaders = deque(group[0] for group in groups.values())
         self._behind = {name: group[1:] for name, group in groups.items()}
         self._followers: deque[Question] = deque()
+        self._again: deque[tuple[Question, int]] = deque()
 
     def __bool__(self) -> bool:
-        return bool(self._followers or self._leaders)
+        return bool(self._followers or self._leaders or self._again)
 
-    def next(self) -> Question:
-        return (self._followers or self._leaders).popleft()
+    def next(self) -> tuple[Question, int]:
+        """A question, and how often it has been asked."""
+        first = self._followers or self._leaders
+        return (first.popleft(), 0) if first else self._again.popleft()
+
+    def again(self, question: Question, tries: int) -> None:
+        """Ask `question` once more, after all others."""
+        self._again.append((question, tries))
 
     def through(self, question: Question) -> None:
         """`question` was asked, whatever came of it."""
@@ -147,6 +160,7 @@ class _Pump:
         self._progress = Progress(len(questions))
         self._on_progress = on_progress
         self._answer_tokens = ANSWER_TOKENS
+        self._last_answer = time.monotonic()
         client.on_busy = self._pace.turned_away
 
     async def run(self) -> Progress:
@@ -162,15 +176,18 @@ class _Pump:
         progress = self._progress
         while self._queue and progress.fatal is None and progress.in_flight < self._pace.limit:
             progress.in_flight += 1
-            tasks.create_task(self._one(self._queue.next(), tasks))
+            tasks.create_task(self._one(*self._queue.next(), tasks))
 
-    async def _one(self, question: Question, tasks: asyncio.TaskGroup) -> None:
+    async def _one(self, question: Question, tries: int, tasks: asyncio.TaskGroup) -> None:
         progress = self._progress
         await self._pace.pause()
         if progress.fatal is None:
             entry, reply = await self._answer(question)
-            if reply.fatal:
+            turned_away = reply.status == "rate_limited"
+            if reply.fatal or (turned_away and time.monotonic() - self._last_answer > self._terms.patience_s):
                 progress.fatal = progress.fatal or reply.detail
+            elif turned_away and tries + 1 < MAX_TRIES:
+                self._queue.again(question, tries + 1)
             else:
                 question.context.keep(entry)
                 progress.done += 1
@@ -212,6 +229,7 @@ class _Pump:
                 budget.settle(estimate, cost)
         if reply.text is not None:
             self._pace.answered()
+            self._last_answer = time.monotonic()
         progress, usage = self._progress, reply.usage
         progress.input_tokens += usage.input_tokens or 0
         progress.cached_tokens += usage.cached_tokens or 0

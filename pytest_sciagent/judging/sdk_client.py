@@ -227,6 +227,9 @@ def _http_client(sdk: Any, hooks: dict[str, list[Any]]) -> httpx2.AsyncClient:
                 # Some of these connections were there, and the server may have read the request.
                 kind = httpx2.ConnectError if isinstance(cause, aiohttp.ClientConnectorError) else httpx2.ReadError
                 raise kind(str(error), request=request) from cause
+            except aiohttp.ClientError as error:
+                raise httpx2.ReadError(str(error), request=request) from error
+
     client: httpx2.AsyncClient = Http(event_hooks=hooks)
     return client
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..evidence.citations import comparable
 from ..evidence.numbers import extract_numbers
+from ..evidence.units import factor
 from ..models import Card, Finding
 from .run_answers import TargetAnswer
 
@@ -24,6 +26,10 @@ def target_level(match: TargetAnswer, card: Card, findings: Mapping[str, Finding
     if match.scope and match.direction and core:
         return 1.0
     return 0.5 if match.direction or core else 0.0
+
+
+_PERCENT = re.compile(r"%|per ?cent", re.IGNORECASE)
+_PURE = frozenset({"", "1", "-", "dimensionless"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,8 @@ def stated_quantities(match: TargetAnswer, card: Card, finding: Finding) -> list
         quantity = by_key.get(value.key)
         if quantity is None or comparable(value.quote) not in section:
             continue
-        written = next((n for n in extract_numbers(value.quote) if abs(n.value - value.value) <= n.half_width), None)
-        converted = convert(value.value, value.unit, quantity.unit) if written is not None else None
+        written = next((n for n in extract_numbers(value.quote) if n.value == value.value), None)
+        converted = convert(written.value, value.unit, quantity.unit) if written is not None else None
         if written is not None and converted is not None:
             found.append(Stated(value.key, value.quote, written.text, converted))
     return found
@@ -66,15 +72,20 @@ def convert(value: float, unit: str, target: str) -> float | None:
     """`value` in unit `target`, or None where the units can't be converted. A percentage is a hundredth."""
     if unit.strip() == target.strip():
         return value
-    import pint
+    times = 1.0
+    names = []
+    for name, exponent in ((unit, 1), (target, -1)):
+        plain = name.strip().replace(" per ", "/")
+        if _PERCENT.fullmatch(plain):
+            times *= 0.01**exponent
+        names.append("" if plain in _PURE or _PERCENT.fullmatch(plain) or _is_ratio(plain) else plain)
+    if "" in names:
+        return value * times if names[0] == names[1] else None
+    found = factor(*names)
+    return None if found is None else value * found
 
-    registry: pint.UnitRegistry[float] = pint.application_registry.get()  # type: ignore[no-untyped-call]
-    try:
-        return float(registry.Quantity(value, _unit(unit)).to(_unit(target)).magnitude)
-    except Exception:  # pint raises its own errors, tokenizer errors and more for a unit it can't read
-        return None
 
-
-def _unit(text: str) -> str:
-    plain = text.strip().replace("%", "percent").replace(" per ", "/")
-    return "dimensionless" if plain in {"", "1", "-"} else plain
+def _is_ratio(unit: str) -> bool:
+    """Whether a unit cancels itself, such as mm/mm."""
+    above, stroke, below = unit.partition("/")
+    return bool(stroke) and above.strip() == below.strip()

@@ -11,11 +11,13 @@ import pytest
 
 from ..collection.status import PROPERTY
 from ..errors import SciagentError
-from ..gates import EXIT_INCONCLUSIVE, decide_min_score
+from ..gates import decide_all, exit_code, failures_that_count
+from ..gates.setup import make_gates
 
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
     from ..collection.state import SessionState
+    from ..evaluation import Case
     from ..judging.judge import Judge
     from ..models import JudgeIdentity, Verdict
     from .results import Results, RunResult, VerdictKey
@@ -24,10 +26,15 @@ _STOPPED = "the session was stopped"
 
 
 class Board:
-    """Registered as a plugin in the controller. One instance a session."""
+    """Registered as a plugin in the controller. One instance a session.
+
+    Raises:
+        SciagentError: a gate that can't be had (see `make_gates`).
+    """
 
     def __init__(self, state: SessionState) -> None:
         self.state = state
+        self.gates = make_gates(state)
         self.verdicts: dict[str, dict[VerdictKey, Verdict]] = {}
         self.results: Results | None = None
         self._by_nodeid = {index.nodeid: index for index in state.indexes.values()}
@@ -66,11 +73,10 @@ class Board:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
         self._finish(session, stopped=None)
-        if self.results is not None and self.results.decision is not None:
-            if not self.state.options.strict:
-                session.testsfailed -= sum(self._failed.values())
-            if self.results.decision.outcome == "not met":
-                session.testsfailed += 1
+        if self.results is not None:
+            failed, strict = sum(self._failed.values()), self.state.options.strict
+            decision = self.results.decision
+            session.testsfailed = failures_that_count(session.testsfailed, failed, decision, strict=strict)
         return result
 
     def _finish(self, session: pytest.Session, stopped: str | None) -> None:
@@ -79,7 +85,9 @@ class Board:
             try:
                 self.state.take_work_in()
                 self.results = self._add_up(stopped)
-            except SciagentError as error:
+                decision, decisions = decide_all(self.gates, self.results)
+                self.results = replace(self.results, decision=decision, decisions=decisions)
+            except SciagentError as error:  # where only the gates raise it, the scores are shown all the same
                 self._problem = str(error)
 
     def _add_up(self, stopped: str | None) -> Results:
@@ -93,11 +101,8 @@ class Board:
         )
         systems = system_results(runs)
         incomplete = stopped or self._incomplete()
-        least = self.state.options.min_score
-        scores = {system.name: system.score for system in systems}
-        decision = None if least is None else decide_min_score(scores, least, incomplete)
         judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
-        return Results(runs, systems, self.state.rubrics, judge, incomplete, decision)
+        return Results(runs, systems, self.state.rubrics, judge, incomplete)
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
         from .results import run_result
@@ -106,6 +111,8 @@ class Board:
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
         result = run_result(index, case, verdicts, self.state.rubrics, judge)
+        if case is not None:
+            result = replace(result, costs=_costs(case, verdicts.values(), judge))
         if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run
             return result
         return replace(result, perturbations=tuple(case.perturbations(judge)))
@@ -134,8 +141,8 @@ class Board:
         self._finish(session, _STOPPED)
         results = self.results
         if results is not None:
-            if results.decision is not None and results.decision.outcome == "inconclusive" and exitstatus == 0:
-                session.exitstatus = EXIT_INCONCLUSIVE
+            session.exitstatus = exit_code(exitstatus, results.decision)
+            _tell_junit(session.config, results)
             session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
         self._save(results)
         _drop_empty_teardowns(session.config, self._seen)
@@ -162,6 +169,26 @@ class Board:
             write_summary(terminalreporter, self.results, self.state.config.get_verbosity())
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
+
+
+def _tell_junit(config: pytest.Config, results: Results) -> None:
+    """Put the decisions into the properties of JUnit's suite, where such a file is written."""
+    if results.decision is None:
+        return
+    told = {"sciagent_gate": results.decision} | {f"sciagent_gate_{n}": d for n, d in enumerate(results.decisions, 1)}
+    for plugin in config.pluginmanager.get_plugins():
+        if tell := getattr(plugin, "add_global_property", None):
+            for name, decision in told.items():
+                tell(name, f"{decision.outcome}: {decision.sentence}")
+
+
+def _costs(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[float | None, ...]:
+    """What each recorded answer cost that a run was judged by, those about the whole run included."""
+    keys = {verdict.key for verdict in verdicts if verdict.key is not None}
+    if judge.identity is not None:
+        keys |= {request.key(judge.identity) for request in case.questions.about_run()}
+    entries = (case.ledger.get(key) for key in sorted(keys))
+    return tuple(entry.cost_usd for entry in entries if entry is not None)
 
 
 def _drop_empty_teardowns(config: pytest.Config, nodeids: Collection[str]) -> None:

@@ -38,15 +38,21 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "rubrics": [
             {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
         ],
-        "gate": None
-        if results.decision is None
-        else {"outcome": results.decision.outcome, "sentence": results.decision.sentence},
+        "gate": _gate(results),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
             for s in results.systems
         ],
         "runs": [_run(run) for run in results.runs],
     }
+
+
+def _gate(results: Results) -> dict[str, Any] | None:
+    """The decision of all gates together, and that of each with all its details."""
+    if results.decision is None:
+        return None
+    gates = [{"outcome": d.outcome, "sentence": d.sentence, "details": list(d.details)} for d in results.decisions]
+    return {"outcome": results.decision.outcome, "sentence": results.decision.sentence, "gates": gates}
 
 
 def _run(run: RunResult) -> dict[str, Any]:

@@ -59,6 +59,7 @@ class RunResult:
 
     feasible: the total without what the task makes impossible; None where it makes nothing impossible.
     perturbations: for each reference card that a finding matches, whether it survives the task's own perturbations.
+    costs: US dollars of each recorded answer that it was judged by; None where that is not recorded.
     """
 
     index: RunIndex
@@ -70,6 +71,7 @@ class RunResult:
     assessed: Fraction
     feasible: Interval | None = None
     perturbations: tuple[tuple[str, Perturbation], ...] = ()
+    costs: tuple[float | None, ...] = ()
 
     @property
     def dimensions(self) -> dict[str, Interval]:
@@ -90,7 +92,7 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All that one session found out."""
+    """All that one session found out. `decision` is that of all gates together, `decisions` those of each."""
 
     runs: tuple[RunResult, ...]
     systems: tuple[SystemResult, ...]
@@ -98,6 +100,7 @@ class Results:
     judge: JudgeIdentity | None
     incomplete: str | None
     decision: Decision | None = None
+    decisions: tuple[Decision, ...] = ()
 
 
 def run_result(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..checks import Check, find_check
 from ..collection.index import RunIndex, check_distinct, index_run
 from ..errors import SciagentError
 from ..evaluation import Case, Sources, open_case
 from ..evaluation.recorded import all_verdicts
 from ..judging.judge import Judge
-from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest
+from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest, Verdict
 from ..runs import Run
 from ..tasks import find_task
 from .cohort import CohortRun
-from .results import run_result
+from .results import VerdictKey, run_result
 
 
 @dataclass(slots=True)
@@ -28,14 +29,16 @@ class OpenRun:
     task: TaskManifest | None
 
 
-def open_runs(paths: Iterable[Path], sources: Sources, rubric: Rubric) -> list[OpenRun]:
+def open_runs(
+    paths: Iterable[Path], sources: Sources, rubric: Rubric, find_check: Callable[[str], Check] = find_check
+) -> list[OpenRun]:
     """Look at every run: its manifest, every hash, its task, its ledger.
 
     Raises:
         SciagentError: no run can be used, two are the same run, a task or ledger that can't be read, or a run of
             another task than the one an induced rubric is made for.
     """
-    opened = [_open(index_run(path, sources.rootdir), sources) for path in paths]
+    opened = [_open(index_run(path, sources.rootdir), sources, find_check) for path in paths]
     indexes = [run.index for run in opened]
     if all(index.state == "broken" for index in indexes):
         told = "\n".join(f"{index.label}: {'; '.join(index.problems)}" for index in indexes[:5])
@@ -49,10 +52,10 @@ def open_runs(paths: Iterable[Path], sources: Sources, rubric: Rubric) -> list[O
     return opened
 
 
-def _open(index: RunIndex, sources: Sources) -> OpenRun:
+def _open(index: RunIndex, sources: Sources, find_check: Callable[[str], Check]) -> OpenRun:
     path = Path(index.path)
     if index.state == "sound":
-        case = open_case(path, sources, _keep_nothing, asking="never")
+        case = open_case(path, sources, _keep_nothing, find_check, asking="never")
         if case.task is not None:
             case.task.check()
         return OpenRun(index, case, case.run.manifest, case.task.manifest if case.task is not None else None)
@@ -65,9 +68,13 @@ def _keep_nothing(label: str, entry: LedgerEntry) -> None:
     """Nobody is asked, so there is no new answer to keep."""
 
 
-def score_run(run: OpenRun, rubric: Rubric, judge: Judge) -> CohortRun:
-    """Score one run by the recorded answers of `judge`."""
-    verdicts = all_verdicts(run.case, rubric, judge) if run.case is not None else {}
-    result = run_result(run.index, run.case, verdicts, (rubric,), judge)
+def score_run(run: OpenRun, rubric: Rubric, judge: Judge, *beside: Rubric) -> CohortRun:
+    """Score one run by the recorded answers of `judge`. Verdicts of the rubrics `beside` do not count for the score."""
+    rubrics = (rubric, *beside)
+    verdicts: dict[VerdictKey, Verdict] = {}
+    if run.case is not None:
+        for one in rubrics:
+            verdicts |= all_verdicts(run.case, one, judge)
+    result = run_result(run.index, run.case, verdicts, rubrics, judge)
     run.case = None
     return CohortRun(result, run.manifest, run.task)

@@ -1,4 +1,4 @@
-"""The terminal section: a line a run, a bar a dimension, the costliest failures, the gate."""
+"""The terminal section: a line a run, a bar a dimension, the costliest failures, the gates."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BAR = 20
 WORST = 5
+DETAILS = 10
 
 
 def write_outcomes(reporter: pytest.TerminalReporter) -> None:
@@ -33,7 +34,7 @@ def write_outcomes(reporter: pytest.TerminalReporter) -> None:
 
 
 def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity: int) -> None:
-    """Write the section. With `-q` the scores of systems and the gate only; with `-v` the findings too."""
+    """Write the section. With `-q` the scores of systems and the gates only; with `-v` the findings too."""
     reporter.section("sciagent")
     if verbosity >= 0:
         for line in _head(results):
@@ -55,11 +56,22 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
     for system in results.systems:
         tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"
         reporter.write_line(f"{system.name}: {system.score.show()} ({tasks})", bold=True)
-    if results.decision is not None:
-        colour = {"met": "green", "not met": "red", "inconclusive": "yellow"}[results.decision.outcome]
-        reporter.write_line(
-            f"gate {results.decision.outcome}: {results.decision.sentence}", **{colour: True}, bold=True
-        )
+    _write_gates(reporter, results)
+
+
+def _write_gates(reporter: pytest.TerminalReporter, results: Results) -> None:
+    """A line for each gate, its details below, and a last one for all of them together where there are several."""
+    colours = {"met": "green", "not met": "red", "inconclusive": "yellow"}
+    told = [("gate", decision) for decision in results.decisions]
+    if results.decision is not None and len(results.decisions) > 1:
+        told.append(("gates", results.decision))
+    for what, decision in told:
+        markup = {colours[decision.outcome]: True, "bold": True}
+        reporter.write_line(f"{what} {decision.outcome}: {decision.sentence}", **markup)
+        for detail in decision.details[:DETAILS]:
+            reporter.write_line(f"  {detail}")
+        if len(decision.details) > DETAILS:
+            reporter.write_line(f"  and {len(decision.details) - DETAILS} more (see --sciagent-json)")
 
 
 def _head(results: Results) -> Iterator[str]:

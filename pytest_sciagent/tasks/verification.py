@@ -99,8 +99,7 @@ class Verification:
         return answer
 
     def _key(self, script: str) -> str:
-        code = {p.name: sha256_bytes(p.read_bytes()) for p in sorted(self._folder.glob("*.py"))}
-        data = {f.path: f.sha256 for f in self._task.manifest.files}
+        code, data = _hashes(self._folder), _hashes(self._task.data_dir)
         return sha256_json({"script": script, "code": code, "data": data})
 
     def _run(self, script: str) -> dict[str, Any]:
@@ -123,5 +122,16 @@ class Verification:
         return answer
 
 
+def _hashes(folder: Path) -> dict[str, str]:
+    """The files below `folder` as they are on disk."""
+    files = (p for p in sorted(folder.rglob("*")) if p.is_file() and "__pycache__" not in p.parts)
+    return {str(p.relative_to(folder)): sha256_bytes(p.read_bytes()) for p in files}
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

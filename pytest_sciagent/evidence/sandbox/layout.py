@@ -122,7 +122,12 @@ def _interpreter() -> Iterator[str]:
 
 
 def _shipped() -> set[str]:
-    return {str(SHIPPED), os.path.realpath(SHIPPED)} if SHIPPED.exists() else set()
+    """Where the tasks that came with the package lie, by every path that leads there (lib64 may be a link to lib)."""
+    found = {str(SHIPPED), os.path.realpath(SHIPPED)} if SHIPPED.exists() else set()
+    for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
+        for root in {prefix, os.path.realpath(prefix)}:
+            found |= {str(path) for path in Path(root).glob("lib*/python*/*-packages/pytest_sciagent/_shipped")}
+    return found
 
 
 def _system_mount(path: str) -> Mount:

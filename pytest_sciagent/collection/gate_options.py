@@ -1,0 +1,188 @@
+"""Options of the gates and their ini twins."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEFAULT_MARGIN = 4.0
+NEEDS_BASELINE = ("margin", "no_fall", "allow_mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class GateOptions:
+    """The gates that a session has. None, or nothing in it: not this one.
+
+    min_score, min_task_score: points. min_dimension: ids with percent. min_criterion: ids with levels (0..1).
+    baseline: frozen runs or a results file; margin (points), no_fall and allow_mixed belong to it.
+    max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars.
+    """
+
+    min_score: float | None = None
+    min_task_score: float | None = None
+    min_dimension: tuple[tuple[str, float], ...] = ()
+    min_criterion: tuple[tuple[str, float], ...] = ()
+    baseline: Path | None = None
+    margin: float = DEFAULT_MARGIN
+    no_fall: bool = False
+    allow_mixed: bool = False
+    max_not_assessed: float | None = None
+    max_judge_errors: float | None = None
+    max_run_cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """An option that is a number from 0 to `most`."""
+
+    name: str
+    metavar: str
+    most: float
+    help: str
+
+
+NUMBERS = (
+    _Number(
+        "min_score",
+        "N",
+        100,
+        "gate: every system's score must be at least N (0..100). Failing criteria are shown, the gates decide: exit 0 "
+        "all met, 1 one not met, 10 inconclusive (something not assessed could turn one)",
+    ),
+    _Number("min_task_score", "N", 100, "gate: every system's score on every task must be at least N (0..100)"),
+    _Number(
+        "margin", "N", 100, f"points by which a system may be worse than the baseline (default {DEFAULT_MARGIN:g})"
+    ),
+    _Number(
+        "max_not_assessed",
+        "PERCENT",
+        100,
+        "gate: of every system's criteria, at most PERCENT may have no level (not assessed, or in error)",
+    ),
+    _Number(
+        "max_judge_errors",
+        "PERCENT",
+        100,
+        "gate: judging may have failed for at most PERCENT of the criteria that a judge was asked about",
+    ),
+    _Number(
+        "max_run_cost",
+        "USD",
+        math.inf,
+        "gate: the recorded answers that judged a run may have cost at most USD, for every run; inconclusive where a "
+        "cost is not recorded",
+    ),
+)
+PAIRS = (
+    _Number(
+        "min_dimension",
+        "ID=PERCENT",
+        100,
+        "gate: every system must earn at least PERCENT of the points of dimension ID, mean over findings (repeatable)",
+    ),
+    _Number(
+        "min_criterion",
+        "ID=LEVEL",
+        1,
+        "gate: every system's mean level (0..1) of criterion ID, over all findings, must be LEVEL or more (repeatable)",
+    ),
+)
+FLAGS = {
+    "no_fall": "gate, with a baseline: no criterion that held at level 1 in it may fall to 0 (findings matched by id)",
+    "allow_mixed": "compare with a baseline that another rubric or judge has scored; every output then says so",
+}
+BASELINE = (
+    "gate: no system may be worse than the baseline by --sciagent-margin points, in a paired one-sided test over the "
+    "shared tasks. Frozen runs, scored as the session's by what is recorded, or a file that --sciagent-json wrote. A "
+    "baseline of one system is compared with every system, one of several by name"
+)
+
+
+def add_gates(group: Any, parser: pytest.Parser) -> None:
+    """Declare the options and their ini twins."""
+    for number in NUMBERS:
+        group.addoption(_option(number.name), type=float, default=None, metavar=number.metavar, help=number.help)
+    for pair in PAIRS:
+        group.addoption(_option(pair.name), action="append", default=[], metavar=pair.metavar, help=pair.help)
+    group.addoption("--sciagent-baseline", default=None, metavar="RUNS|FILE", help=BASELINE)
+    for name, text in FLAGS.items():
+        group.addoption(_option(name), action="store_true", default=False, help=text)
+    twins: list[tuple[str, Any]] = [(number.name, "string") for number in NUMBERS] + [("baseline", "string")]
+    twins += [(pair.name, "args") for pair in PAIRS] + [(name, "bool") for name in FLAGS]
+    for name, kind in twins:
+        parser.addini(f"sciagent_{name}", f"gate, as {_option(name)}", type=kind)
+
+
+def read_gates(config: pytest.Config) -> GateOptions:
+    """The gates of this session.
+
+    Raises:
+        pytest.UsageError: a value that can't be used.
+    """
+    values: dict[str, Any] = {}
+    for number in NUMBERS:
+        found = _number(config, number)
+        if found is not None:
+            values[number.name] = found
+    for pair in PAIRS:
+        values[pair.name] = _pairs(config, pair)
+    for name in FLAGS:
+        values[name] = config.getoption(f"sciagent_{name}") or config.getini(f"sciagent_{name}")
+    given, base = config.getoption("sciagent_baseline"), config.invocation_params.dir
+    if not given:
+        given, base = str(config.getini("sciagent_baseline")), config.rootpath
+    if given:
+        values["baseline"] = Path(os.path.abspath(base / given))  # noqa: PTH100 - links are kept
+    else:
+        for name in NEEDS_BASELINE:
+            if config.getoption(f"sciagent_{name}") not in (None, False):
+                raise pytest.UsageError(f"{_option(name)} belongs to a baseline: name it with --sciagent-baseline")
+    return GateOptions(**values)
+
+
+def _option(name: str) -> str:
+    return f"--sciagent-{name.replace('_', '-')}"
+
+
+def _number(config: pytest.Config, number: _Number) -> float | None:
+    value = config.getoption(f"sciagent_{number.name}")
+    if value is None:
+        name = f"sciagent_{number.name}"
+        text = str(config.getini(name))
+        return _parsed(text, name, number) if text else None
+    _check(value, _option(number.name), number)
+    return float(value)
+
+
+def _pairs(config: pytest.Config, pair: _Number) -> tuple[tuple[str, float], ...]:
+    ini = f"sciagent_{pair.name}"
+    option = _option(pair.name) if config.getoption(ini) else ini
+    found: dict[str, float] = {}
+    for text in config.getoption(ini) or config.getini(ini):
+        id, _, value = text.partition("=")
+        if not id or not value:
+            raise pytest.UsageError(f"{option} {text!r}: write {pair.metavar}")
+        if id in found:
+            raise pytest.UsageError(f"{option}: {id!r} is given twice")
+        found[id] = _parsed(value, f"{option} {id}", pair)
+    return tuple(found.items())
+
+
+def _parsed(text: str, name: str, number: _Number) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise pytest.UsageError(f"{name} {text!r} is not a number") from None
+    _check(value, name, number)
+    return value
+
+
+def _check(value: float, name: str, number: _Number) -> None:
+    if not (math.isfinite(value) and 0 <= value <= number.most):
+        range_ = "0 or more" if number.most == math.inf else f"from 0 to {number.most:g}"
+        raise pytest.UsageError(f"{name} {value}: a number {range_}")

@@ -1,0 +1,122 @@
+"""The gates of a session, made from its options before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import SciagentError
+from ..layout import MANIFEST
+from .baseline import Baseline, RunOutcome, outcome_of, scored_by
+from .decision import Gate
+from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
+from .no_fall import NoFall
+from .noninferiority import NotWorse
+from .thresholds import MinCriterion, MinDimension, MinScore, MinTaskScore
+
+if TYPE_CHECKING:
+    from ..collection.state import SessionState
+    from ..judging.judge import Judge
+    from ..reporting.scored_runs import OpenRun
+
+
+def make_gates(state: SessionState) -> tuple[Gate, ...]:
+    """The gates that the user asked for, in the order in which they are told.
+
+    Raises:
+        SciagentError: a dimension or criterion that the session does not have, or a baseline that can't be used.
+    """
+    return tuple(_gates(state))
+
+
+def _gates(state: SessionState) -> Iterator[Gate]:
+    options = state.options.gates
+    if options.min_score is not None:
+        yield MinScore(options.min_score)
+    if options.min_task_score is not None:
+        yield MinTaskScore(options.min_task_score)
+    scoring = state.rubrics[0]
+    dimensions = {c.dimension for c in scoring.criteria if c.scope == "finding" and c.weight > 0}
+    for id, percent in options.min_dimension:
+        _check_known("dimension", id, dimensions)
+        yield MinDimension(id, percent)
+    criteria = {c.id for rubric in state.rubrics for c in rubric.criteria} | {own.id for own in state.own.all}
+    for id, level in options.min_criterion:
+        _check_known("criterion", id, criteria)
+        yield MinCriterion(id, level)
+    if options.baseline is not None:
+        baseline = _baseline(options.baseline, state)
+        yield NotWorse(baseline, options.margin)
+        if options.no_fall:
+            yield NoFall(baseline)
+    if options.max_not_assessed is not None:
+        yield MaxNotAssessed(options.max_not_assessed)
+    if options.max_judge_errors is not None:
+        yield MaxJudgeErrors(options.max_judge_errors)
+    if options.max_run_cost is not None:
+        yield MaxRunCost(options.max_run_cost)
+
+
+def _check_known(what: str, id: str, known: Collection[str]) -> None:
+    if id not in known:
+        near = difflib.get_close_matches(id, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(sorted(known))}"
+        raise SciagentError(f"--sciagent-min-{what} {id}: this session has no such {what}; {hint}")
+
+
+def _baseline(path: Path, state: SessionState) -> Baseline:
+    """The baseline in `path`, refused at once where it is known to have been scored in another way."""
+    shown = path.relative_to(state.options.base) if path.is_relative_to(state.options.base) else path
+    is_file = path.is_file() and path.name != MANIFEST
+    try:
+        baseline = (_of_file if is_file else _of_runs)(path, str(shown), state)
+    except SciagentError as error:
+        raise SciagentError(f"--sciagent-baseline: {error}") from None
+    baseline.check_rubrics(state.rubrics)
+    if state.judge.identity is not None:  # a `judge` fixture of the user's own is known by its verdicts only
+        baseline.check_judge(state.judge.identity)
+    return baseline
+
+
+def _of_file(path: Path, name: str, state: SessionState) -> Baseline:
+    from .baseline_file import read_results
+
+    rubrics, judge, runs = read_results(path)
+    return Baseline(name, rubrics, judge, lambda: runs, state.options.gates.allow_mixed)
+
+
+def _of_runs(path: Path, name: str, state: SessionState) -> Baseline:
+    """Frozen runs: looked at now, scored when they are first needed, by what is recorded; nobody is asked."""
+    from ..reporting.scored_runs import open_runs
+    from ..runs.discover import find_runs
+
+    paths = find_runs(path)
+    if not paths:
+        raise SciagentError("there is no frozen run at or below it, and it is no results file", path=path)
+    sources = replace(state.sources, live=None)
+    opened = open_runs(paths, sources, state.rubrics[0], state.find_check)
+    judge = _judge_of(opened, state)
+
+    def outcomes() -> Sequence[RunOutcome]:
+        from ..reporting.scored_runs import score_run
+
+        scoring, *others = state.rubrics
+        return [outcome_of(score_run(run, scoring, judge, *others).result) for run in opened]
+
+    return Baseline(name, scored_by(state.rubrics), judge.identity, outcomes, state.options.gates.allow_mixed)
+
+
+def _judge_of(opened: Sequence[OpenRun], state: SessionState) -> Judge:
+    """The session's judge, if it has answered about these runs or nobody has; else the one that has."""
+    from ..evaluation.recorded import recorded_judge
+    from ..judging.judge import RecordedJudge
+
+    ledgers = [run.case.ledger for run in opened if run.case is not None]
+    recorded = [judge for ledger in ledgers for judge in ledger.judges().values()]
+    mine = state.judge.identity
+    if mine is not None and (mine in recorded or not recorded):
+        return RecordedJudge(mine)
+    return recorded_judge(ledgers, None, "--sciagent-judge KIND:MODEL")

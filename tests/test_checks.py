@@ -1051,7 +1051,7 @@ def test_weak_words_of_time_give_way_to_strong_ones(tmp_path: Path) -> None:
     [
         (",seed,slope\n0,1,2.5\n1,2,2.5\n2,3,2.5\n", 0),
         ("seed,slope,elapsed_s\n1,2.5,0.11\n2,2.5,0.12\n3,2.5,0.13\n", 0),
-        ("seed,slope,started at time\n1,2.5,7\n2,2.5,8\n3,2.5,9\n", 0),
+        ("seed,slope,start_time\n1,2.5,7\n2,2.5,8\n3,2.5,9\n", 0),
         ("seed,row,slope\n4,1,2.5\n5,2,2.5\n6,3,2.5\n", 0),
         ("seed,slope,path\n4,2.5,a\n5,2.5,b\n6,2.5,c\n", 0),
         ("seed,row,slope\n4,1,2.5\n5,2,2.6\n6,3,2.7\n", 1),

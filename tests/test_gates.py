@@ -497,6 +497,8 @@ def test_another_judge_or_rubric_is_refused_or_told(gate: Any) -> None:
         gate(other).decide(runs)
     other = replace(other, rubrics=scored_by([heavier.model_copy(update={"version": "2"})]), allow_mixed=True)
     assert "; MIXED: rubric small 1, but small 2 in the baseline" in gate(other).decide(runs).sentence
+    other = replace(other, rubrics=(replace(other.rubrics[0], version="\x1b[31m2\n"),))
+    assert "but small \\x1b[31m2 in the baseline" in gate(other).decide(runs).sentence
     required = Rubric.model_validate(SMALL.as_json() | {"profile": "required"})
     with pytest.raises(SciagentError, match="rubric small: profile weighted, but required in the baseline"):
         gate(replace(other, rubrics=scored_by([required]), allow_mixed=False)).decide(runs)

@@ -127,10 +127,11 @@ def _rules(scope: Scope, source: Source) -> Iterator[_Rule]:
     if not belongs:
         return
     if in_name and not own and _takes_input(source):
-        yield _rule(source, None)
+        yield _rule(source, None, _constants(source))
     elif body:
+        constants = _constants(source)
         for function in body:
-            yield _rule(source, function)
+            yield _rule(source, function, constants)
 
 
 def _speaks_of_future(function: ast.FunctionDef) -> bool:
@@ -161,8 +162,8 @@ def _names_finding(source: Source, scope: Scope) -> bool:
     )
 
 
-def _rule(source: Source, function: ast.AST | None) -> _Rule:
-    """The rule in `function`, or in the whole source."""
+def _rule(source: Source, function: ast.AST | None, constants: set[str]) -> _Rule:
+    """The rule in `function`, or in the whole source, in which `constants` depend on nothing."""
 
     # A function's own nodes are visited once; the parts without effect have no parent.
     own = None if function is None else [n for n in ast.walk(function) if source.parent(n) is not None]
@@ -170,7 +171,7 @@ def _rule(source: Source, function: ast.AST | None) -> _Rule:
     def inside(*kinds: type[N]) -> list[N]:
         return [n for kind in kinds for n in (source.all(kind) if own is None else own) if isinstance(n, kind)]
 
-    fixed = _constants(source) - (parameters(function) if function is not None else set())
+    fixed = constants - (parameters(function) if function is not None else set())
     compares = [n for n in inside(ast.Compare) if _is_threshold(n) and _depends(n, fixed)]
     comparisons = [source.spot(node, "a comparison") for node in compares]
     branches: list[Spot] = []

@@ -11,6 +11,7 @@ from ..errors import SciagentError
 from ..evaluation.recorded import judge_name
 from ..models import JudgeIdentity
 from ..scoring.interval import Interval
+from ..text import one_line
 from .thresholds import verdicts_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 DIGEST = 12
 """Characters of a digest that are shown."""
+MOST_SAID = 300
 DECIMALS = 6
 """Scores are compared as results files carry them, so that a baseline read from one is the same baseline."""
 
@@ -87,6 +89,7 @@ class Baseline:
     def _told(self, difference: str | None) -> str:
         if difference is None:
             return ""
+        difference = one_line(difference, MOST_SAID)  # a results file may hold any text
         if self.allow_mixed:
             return f"; MIXED: {difference}"
         raise SciagentError(

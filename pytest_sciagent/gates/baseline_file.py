@@ -11,10 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..documents import load_json
 from ..errors import SciagentError
 from ..models import JudgeIdentity
+from ..models.base import Name
 from ..models.verdict import Level
 from ..scoring.interval import Interval
+from ..text import one_line
 from .baseline import RunOutcome, ScoredBy
 
+MOST = 120
 Points = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -36,17 +39,17 @@ class _Score(_Part):
 
 
 class _Criterion(_Part):
-    criterion_id: str
+    criterion_id: Name
     level: Level | None
 
 
 class _Finding(_Part):
-    id: str
+    id: Name
     criteria: tuple[_Criterion, ...]
 
 
 class _Run(_Part):
-    system: str
+    system: Name | Literal[""]
     task_id: str
     repeat: int
     state: Literal["sound", "undelivered", "broken"]
@@ -60,7 +63,8 @@ class _Run(_Part):
         score = None
         if self.score is not None:
             score = Interval(Fraction(str(self.score.low)), Fraction(str(self.score.high)))
-        return RunOutcome(self.system, self.task_id, self.repeat, self.state == "sound", score, levels)
+        task = one_line(self.task_id, MOST)
+        return RunOutcome(self.system, task, self.repeat, self.state == "sound", score, levels)
 
 
 class _Rubric(_Part):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
 from ..layout import MANIFEST
+from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
 from .decision import Gate
 from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
@@ -69,10 +70,11 @@ def _check_known(what: str, id: str, known: Collection[str]) -> None:
 
 def _baseline(path: Path, state: SessionState) -> Baseline:
     """The baseline in `path`, refused at once where it is known to have been scored in another way."""
-    shown = path.relative_to(state.options.base) if path.is_relative_to(state.options.base) else path
+    base = state.options.base
+    name = one_line(str(path.relative_to(base) if path.is_relative_to(base) else path))
     is_file = path.is_file() and path.name != MANIFEST
     try:
-        baseline = (_of_file if is_file else _of_runs)(path, str(shown), state)
+        baseline = (_of_file if is_file else _of_runs)(path, name, state)
     except SciagentError as error:
         raise SciagentError(f"--sciagent-baseline: {error}") from None
     baseline.check_rubrics(state.rubrics)

@@ -186,7 +186,9 @@ def _costs(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[float
     """What each recorded answer cost that a run was judged by, those about the whole run included."""
     keys = {verdict.key for verdict in verdicts if verdict.key is not None}
     if judge.identity is not None:
-        keys |= {request.key(judge.identity) for request in case.questions.about_run()}
+        asked = [*case.questions.about_run()]
+        asked += [case.questions.canary(finding) for finding in case.report.findings] if case.canary else []
+        keys |= {request.key(judge.identity) for request in asked}
     entries = (case.ledger.get(key) for key in sorted(keys))
     return tuple(entry.cost_usd for entry in entries if entry is not None)
 

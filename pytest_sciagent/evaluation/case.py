@@ -347,7 +347,7 @@ class Case:
 
 def _name(judge: Judge) -> str:
     """What tells judges apart: facts follow from the plans and matches of one judge."""
-    return "" if judge.identity is None else json.dumps(judge.identity.as_json(), sort_keys=True)
+    return "" if judge.identity is None else judge.identity.text
 
 
 def _check_error(criterion: Criterion, finding_id: str | None, reason: str) -> Verdict:

@@ -41,6 +41,7 @@ class Questions:
     _packages: dict[str, EvidencePackage] = field(default_factory=dict)
     _materials: dict[str, str] = field(default_factory=dict)
     _nonces: dict[str, str] = field(default_factory=dict)
+    _canaries: dict[str, Request] = field(default_factory=dict)
     _flags: dict[Piece, tuple[Flag, ...]] = field(default_factory=dict)
 
     def criterion(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Request:
@@ -59,7 +60,9 @@ class Questions:
 
         The word it asks for is a digest of all that the judge is shown, so no file of the run can hold it.
         """
-        return self.criterion(_canary(self._material(finding)), finding, {})
+        if finding.id not in self._canaries:
+            self._canaries[finding.id] = self.criterion(_canary(self._material(finding)), finding, {})
+        return self._canaries[finding.id]
 
     def flags(self, finding: Finding) -> tuple[Flag, ...]:
         """What in the evidence for `finding` reads like an instruction to a judge: `MAX_FLAGS` passages at most.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
@@ -66,6 +68,11 @@ class JudgeIdentity(Model):
     def label(self) -> str:
         """`kind:model`, as a user writes it."""
         return f"{self.kind}:{self.model}"
+
+    @cached_property
+    def text(self) -> str:
+        """The whole identity as one text: what tells judges apart."""
+        return json.dumps(self.as_json(), sort_keys=True)
 
 
 class JudgeUsage(Model):

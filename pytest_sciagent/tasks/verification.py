@@ -93,7 +93,8 @@ class Verification:
                 return dict(plain_json(cached.read_text(encoding="utf-8"), cached))
             except (SciagentError, OSError, TypeError, ValueError):
                 cached.unlink(missing_ok=True)
-        answer = self._run(script)
+        # In the order in which it is kept, so that a first session and a later one write the same results.
+        answer: dict[str, Any] = json.loads(json.dumps(self._run(script), sort_keys=True))
         if cached is not None:
             write_atomically(cached, json.dumps(answer, sort_keys=True))
         return answer

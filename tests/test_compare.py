@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from sample import OTHER, TESTER, Cohort, rubric_text, write_task
 
-from conftest import REPOSITORY
 from pytest_sciagent.cli import main
 from pytest_sciagent.models import Rubric
 from pytest_sciagent.reporting.cohort import Row, as_rows, as_table, column_types
@@ -34,6 +33,7 @@ Sciagent = Callable[..., str]
 Scores = Mapping[str, Mapping[str, Any]]
 """By system and task: points, an interval of them, or a list of repeats of either."""
 
+REPOSITORY = Path(__file__).resolve().parent.parent
 PUBLISHED = load_rubric("truthinsight", REPOSITORY, REPOSITORY)
 JUDGE = "handoff:tester"
 

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 
 import pytest
 from sample import Cohort
 
+import pytest_sciagent
+
 pytest_plugins = ["pytester"]
 
-# An inner session in this process drops the modules it imported; numpy and its like can't be imported twice.
+# An inner session in this process drops the modules it imported, and imports them again the next time; numpy and its
+# like don't even survive that.
 for _module in (
+    *(module.name for module in pkgutil.walk_packages(pytest_sciagent.__path__, "pytest_sciagent.")),
     "anthropic",
+    "genai_prices.data",
+    "h11",
+    "httpcore2",
+    "multiprocessing.connection",
+    "multiprocessing.popen_spawn_posix",
+    "multiprocessing.resource_sharer",
     "numpy",
     "openai",
     "pandas",
     "pint",
-    "pytest_sciagent.checks",
-    "pytest_sciagent.cli",
-    "pytest_sciagent.collection.nodes",
-    "pytest_sciagent.evaluation",
-    "pytest_sciagent.judging.anthropic_client",
-    "pytest_sciagent.judging.openai_client",
     "rapidfuzz",
+    "truststore",
     "xdist.dsession",
 ):
-    importlib.import_module(_module)
+    try:
+        importlib.import_module(_module)
+    except ModuleNotFoundError as error:
+        if error.name != _module.partition(".")[0]:
+            raise
 
 
 @pytest.fixture

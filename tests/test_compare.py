@@ -632,7 +632,6 @@ def test_rubric_of_another_task(repository: Cohort, sciagent: Sciagent) -> None:
         (["runs", "--rubric", "smal"], "did you mean 'small'?"),
         (["runs", "--rubric", "small", "--profile", "other"], "profile 'other' is not available; choose from"),
         (["runs", "--rubric", "five", "--profile", "truthinsight"], "needs weights that add up to 100, these give 5"),
-        (["runs", "--rubric", "small", "--profile", "required"], "profile 'required' is not available"),
         (["runs", "--rubric", "small", "--tasks", "nowhere"], "--tasks: there is no such folder"),
         (["runs", "--rubric", "small", "--margin", "0"], "--margin 0: give points above 0"),
         (["runs", "--rubric", "small", "--margin", "nan"], "--margin nan: give points above 0"),

@@ -338,3 +338,8 @@ def test_durations_and_other_reporting_options(one: Cohort) -> None:
 def test_the_judge_is_named_by_its_verdicts(one: Cohort) -> None:
     found = one.results("--sciagent-run=runs", code=1)
     assert found["judge"] == TESTER.as_json()
+
+
+@pytest.mark.parametrize("args", [["-W", "error"], ["-W", "error", "-n1"], ["-p", "no:xdist"]], ids=" ".join)
+def test_no_warning_of_our_own_and_no_need_of_xdist(one: Cohort, args: list[str]) -> None:
+    assert outcomes(one.pytest("--sciagent-run=runs", *args, fresh=True)) == ALL

@@ -27,13 +27,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cohort import FINDINGS, make_cohort
+from cohort import FINDINGS, JUDGE, make_cohort
 from endpoint import Endpoint, endpoint
 
 METHODS = "Every unit was measured twice, on two days, by two people who did not know of each other's values. " * 200
 """20 kB: with it a prompt is as long as those of real runs."""
 CLIENTS = ("openai", "anthropic", "bare HTTP")
 PEERS = ("deepeval", "inspect", "autorubric")
+WARM_UP = 16
+"""Calls before a measurement of the pump begins: templates are compiled and modules imported with the first one."""
 SECONDS = 5
 """What a measurement takes at least, at the endpoint's limit."""
 
@@ -78,14 +80,15 @@ def pump_here(root: Path, kind: str, url: str, in_flight: int, calls: int) -> No
     from pytest_sciagent.judging.clients import make_client
     from pytest_sciagent.judging.pump import Terms, pump
 
-    questions, judge = questions_of(root, kind, calls)
-    client = make_client(judge, base_url=f"{url}/v1", api_key=None)
+    questions, judge = questions_of(root, kind, WARM_UP + calls)
 
-    def ask() -> None:
-        progress = pump(questions, client, Terms(in_flight))
-        assert (progress.done, progress.failed) == (calls, 0), progress
+    def ask(some: list[Any]) -> None:
+        client = make_client(judge, base_url=f"{url}/v1", api_key=None)
+        progress = pump(some, client, Terms(in_flight))
+        assert (progress.done, progress.failed) == (len(some), 0), progress
 
-    tell(ask)
+    ask(questions[:WARM_UP])
+    tell(lambda: ask(questions[WARM_UP:]))
 
 
 def bare_here(root: Path, url: str, in_flight: int, calls: int) -> None:
@@ -135,7 +138,7 @@ def measure_client(name: str, root: Path, at: Endpoint, in_flight: int, latency:
     if done.returncode:
         raise SystemExit(f"{name}: {done.stderr}")
     seconds, cpu_s = json.loads(done.stdout.splitlines()[-1])
-    assert at.stats()["calls"] - before == calls
+    assert at.stats()["calls"] - before == calls + (0 if what == ["bare"] else WARM_UP)
     return Measured(calls, seconds, cpu_s, at.stats()["peak"])
 
 
@@ -162,7 +165,7 @@ def sessions(root: Path, peers: str | None, in_flight: int) -> dict[str, tuple[l
     """Each variant's command and exit codes; every one starts without any recorded answer."""
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--sciagent-run=runs"]
     pytest += ["--sciagent-ledger-mode=live", f"--sciagent-in-flight={in_flight}"]
-    found = {}
+    found: dict[str, tuple[list[str], tuple[int, ...]]] = {}
     for kind, path in (("openai", "/v1"), ("anthropic", "")):
         judge = [f"--sciagent-judge={kind}:bench", f"--sciagent-base-url=URL{path}"]
         for workers in (0, 2):
@@ -179,11 +182,10 @@ def write_material(root: Path, runs: int) -> int:
     """What the peers judge: the evidence and the criteria that our prompts show. Returns the number of judgements."""
     from pytest_sciagent.evaluation import Sources, open_case
     from pytest_sciagent.judging.judge import RecordedJudge
-    from pytest_sciagent.models import JudgeIdentity
     from pytest_sciagent.rubrics import load_rubric
 
     rubric = load_rubric("truthinsight", root, root)
-    judge = RecordedJudge(JudgeIdentity(kind="openai", model="bench"))
+    judge = RecordedJudge(JUDGE)
     evidence: dict[tuple[str, str | None], str] = {}
     criteria: dict[str, str] = {}
     for run in sorted((root / "runs" / "bench").iterdir())[:runs]:
@@ -227,7 +229,7 @@ def client_table(root: Path, rounds: int, levels: list[int], latency_ms: int) ->
                     found[name].append(measure_client(name, root, at, in_flight, latency, mine))
         for name, values in found.items():
             done = middle(values)
-            assert done.peak == in_flight
+            assert done.peak <= in_flight
             rate, limit = done.calls / done.seconds, in_flight / latency
             cpu = done.cpu_s / done.calls * 1000
             print(f"{in_flight:>9}  {name:<10} {rate:>8.1f} {limit:>7.0f} {rate / limit:>6.2f} {cpu:>12.2f}")
@@ -270,7 +272,6 @@ def main() -> None:
     print(f"machine: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}")
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        per_run = 0
         make_cohort(root, 1, METHODS)
         per_run = write_material(root, 1)
         size = len(json.loads((root / "material.json").read_text())["evidence"][0])
@@ -283,7 +284,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        runs = round(arguments.judgements / per_run)
+        runs = max(1, round(arguments.judgements / per_run))
         make_cohort(root, runs, METHODS)
         total = write_material(root, runs)
         print(f"\n{runs * FINDINGS} findings, {total} judgements; our sessions also ask about runs and their numbers")

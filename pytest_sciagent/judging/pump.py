@@ -161,6 +161,7 @@ class _Pump:
         self._on_progress = on_progress
         self._answer_tokens = ANSWER_TOKENS
         self._last_answer = time.monotonic()
+        self._turn = asyncio.Lock()
         client.on_busy = self._pace.turned_away
 
     async def run(self) -> Progress:
@@ -173,12 +174,25 @@ class _Pump:
 
     def _start(self, tasks: asyncio.TaskGroup) -> None:
         """Start as many questions as may be in flight."""
-        progress = self._progress
-        while self._queue and progress.fatal is None and progress.in_flight < self._pace.limit:
-            progress.in_flight += 1
-            tasks.create_task(self._one(*self._queue.next(), tasks))
+        while (turn := self._next()) is not None:
+            tasks.create_task(self._work(turn, tasks))
 
-    async def _one(self, question: Question, tries: int, tasks: asyncio.TaskGroup) -> None:
+    def _next(self) -> tuple[Question, int] | None:
+        """The question that may be asked now, which from then on is in flight, and how often it has been asked."""
+        progress = self._progress
+        if not self._queue or progress.fatal is not None or progress.in_flight >= self._pace.limit:
+            return None
+        progress.in_flight += 1
+        return self._queue.next()
+
+    async def _work(self, turn: tuple[Question, int] | None, tasks: asyncio.TaskGroup) -> None:
+        # One task goes from question to question: the next prompt is on its way before other answers are looked at.
+        while turn is not None:
+            await self._one(*turn)
+            turn = self._next()
+            self._start(tasks)
+
+    async def _one(self, question: Question, tries: int) -> None:
         progress = self._progress
         await self._pace.pause()
         if progress.fatal is None:
@@ -195,11 +209,16 @@ class _Pump:
         progress.in_flight -= 1
         self._on_progress(progress)
         self._queue.through(question)
-        self._start(tasks)
 
     async def _answer(self, question: Question) -> tuple[LedgerEntry, Reply]:
         """Ask, and where the answer is of the wrong form ask once more; usage and cost of both are kept."""
-        prompt = question.request.make_prompt()
+        # The event loop takes each task on by a step in turn: answers that come together would be followed by prompts
+        # that go together, and the provider would wait in between. So a prompt is on its way before the next is made.
+        await self._turn.acquire()
+        try:
+            prompt = question.request.make_prompt()
+        finally:
+            asyncio.get_running_loop().call_soon(self._turn.release)
         reply, cost = await self._paid(prompt)
         entry = self._settle(question, reply)
         if entry.status == "invalid":

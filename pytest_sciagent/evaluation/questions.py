@@ -40,7 +40,7 @@ class Questions:
     report: ParsedReport
     _packages: dict[str, EvidencePackage] = field(default_factory=dict)
     _materials: dict[str, str] = field(default_factory=dict)
-    _nonces: dict[str, str] = field(default_factory=dict)
+    _shared: dict[str, tuple[str, str]] = field(default_factory=dict)
     _canaries: dict[str, Request] = field(default_factory=dict)
     _flags: dict[Piece, tuple[Flag, ...]] = field(default_factory=dict)
 
@@ -95,10 +95,16 @@ class Questions:
         return self._materials[finding.id]
 
     def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
-        nonce = self._nonces.setdefault(finding.id, secrets.token_hex(8))
-        shared = shared_text(nonce, self.task, finding, self._package(finding))
+        nonce, shared = self._prefix(finding)
         last = criterion_text(nonce, criterion, facts)
         return Prompt(system_text(nonce), shared, last, "verdict", answer_schema("criterion"))
+
+    def _prefix(self, finding: Finding) -> tuple[str, str]:
+        """The mark of a finding's fences, and the text that all its criteria share: both made once a session."""
+        if finding.id not in self._shared:
+            nonce = secrets.token_hex(8)
+            self._shared[finding.id] = nonce, shared_text(nonce, self.task, finding, self._package(finding))
+        return self._shared[finding.id]
 
     def about_run(self) -> Iterator[Request]:
         """The questions about the whole run and its numbers: grouping, targets, recompute plans, novelty."""

@@ -12,15 +12,20 @@ def sha256_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def sha256_json(value: Any) -> str:
-    """The SHA-256 of the canonical JSON (RFC 8785) of `value`, which must be plain JSON data.
+def canonical_json(value: Any) -> bytes:
+    """The canonical JSON (RFC 8785) of `value`, which must be plain JSON data.
 
     Raises:
         rfc8785.CanonicalizationError: a value that JSON can't hold (NaN, bytes, an integer over 2**53).
     """
     import rfc8785
 
-    return sha256_bytes(rfc8785.dumps(value))
+    return rfc8785.dumps(value)
+
+
+def sha256_json(value: Any) -> str:
+    """The SHA-256 of the canonical JSON of `value`; raises as `canonical_json`."""
+    return sha256_bytes(canonical_json(value))
 
 
 def sha256_tree(files: Iterable[tuple[str, int, str]]) -> str:

@@ -38,6 +38,8 @@ class _Plain:
         self._left -= 1
         if value is None or value is True or value is False:
             return value
+        if type(value) is str and len(value) <= MAX_TEXT and value.isascii():  # most of what there is
+            return value
         try:
             if isinstance(value, Enum):
                 return self.of(value.value, depth)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from ..plain import to_plain
 from ..text import one_line
 from .marks import CriterionMarks
 from .own import OwnSpec
 from .state import STATE, SessionState
 from .status import PROPERTY
+from .told import Told
 
 if TYPE_CHECKING:
     from _pytest.nodes import Node as _Node
@@ -66,7 +66,7 @@ class RunItem(RunNode, _Item):
         """The run file by its safe name, and what people read in headings."""
         return self.run_file.nodeid, 0, f"{self.run_file.index.label} {self.finding_node.name} {self.name}"
 
-    @property
+    @cached_property
     def location(self) -> tuple[str, int | None, str]:
         return self.reportinfo()
 
@@ -76,12 +76,12 @@ class RunItem(RunNode, _Item):
             return one_line(str(excinfo.value))
         return super()._repr_failure_py(excinfo, style)
 
-    def publish(self, told: dict[str, Any], **shown: str) -> None:
-        """Put an outcome into the properties: `shown` one by one for people, `told` as a whole for the controller."""
+    def publish(self, outcome: Verdict | str, **shown: str) -> None:
+        """Put an outcome into the properties: `shown` one by one for people, and as a whole for the controller the
+        verdict, or the state of a run that can't be tested."""
         self.forget(_SHOWN | {PROPERTY})
-        # As one text: what carries reports between processes can't carry every number.
-        wire = json.dumps({"run": self.run_file.nodeid} | told)
-        self.user_properties += [*shown.items(), (PROPERTY, wire)]
+        told = Told(self.run_file.nodeid, outcome)
+        self.user_properties += [*shown.items(), (PROPERTY, told.to_wire() if self.state.is_worker else told)]
 
     def forget(self, names: frozenset[str]) -> None:
         self.user_properties[:] = [p for p in self.user_properties if p[0] not in names]
@@ -110,7 +110,7 @@ class CriterionBase(RunItem):
         """Keep the verdict and publish it."""
         self.verdict = verdict
         self.publish(
-            {"verdict": verdict_to_wire(verdict)},
+            verdict,
             level="unset" if verdict.level is None else f"{verdict.level:g}",
             status=verdict.status,
             dimension=self.criterion.dimension,
@@ -156,7 +156,7 @@ class RunStateItem(RunItem, pytest.Item):
 
     def setup(self) -> None:
         index = self.run_file.index
-        self.publish({"state": index.state})
+        self.publish(index.state)
         if index.state == "broken":
             raise JudgingFailed(f"run {index.label} is not what was frozen: {'; '.join(index.problems)}")
 
@@ -249,8 +249,3 @@ class OwnCriterion(FunctionCriterion):
         if self.failed is not None:
             raise self.failed
         self.outcome()
-
-
-def verdict_to_wire(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as bounded plain data that is still a verdict. Each part is cut by itself."""
-    return {name: to_plain(value) for name, value in verdict.as_json().items()}

@@ -49,11 +49,11 @@ class RunFile(RunNode, pytest.Module):
         """The hooks for this run's items, once all conftest files are loaded."""
         return self.ihook
 
-    @property
+    @cached_property
     def index(self) -> RunIndex:
         return _state(self).indexes[self.path.parent]
 
-    @property
+    @cached_property
     def case(self) -> Case:
         return _state(self).case(self.path.parent)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..digest import sha256_json
+from ..digest import sha256_bytes
 from ..evidence import QuoteIndex
 from ..ledger import Ledger
 from ..models import Finding, JudgeIdentity, LedgerEntry
@@ -39,18 +39,15 @@ class Request:
         return template_digest(self.kind)
 
     def key(self, judge: JudgeIdentity) -> str:
-        """The ledger key: what was asked, of whom, by which words; never paths, times, addresses or retries."""
-        return sha256_json(
-            {
-                "version": KEY_VERSION,
-                "kind": self.kind,
-                "subject": self.subject,
-                "template": self.template_digest,
-                "judge": judge.as_json(),
-                "evidence": self.evidence_digest,
-                "draw": self.draw,
-            }
-        )
+        """The ledger key: what was asked, of whom, by which words; never paths, times, addresses or retries.
+
+        The SHA-256 of canonical JSON (RFC 8785) of draw, evidence, judge, kind, subject, template, version.
+        """
+        # Written out: a replay makes every key, and all values but the judge are digests, numbers and plain words.
+        before = f'{{"draw":{self.draw},"evidence":"{self.evidence_digest}","judge":'
+        after = f',"kind":"{self.kind}","subject":"{self.subject}","template":"{self.template_digest}"'
+        end = f',"version":{KEY_VERSION}}}'
+        return sha256_bytes(before.encode() + judge.canonical + after.encode() + end.encode())
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from ..digest import canonical_json
 from .base import Model, Name, Sha256
 
 LEVELS = (1.0, 0.5, 0.0)
@@ -68,6 +69,11 @@ class JudgeIdentity(Model):
     def label(self) -> str:
         """`kind:model`, as a user writes it."""
         return f"{self.kind}:{self.model}"
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The whole identity as canonical JSON (RFC 8785), as ledger keys hold it."""
+        return canonical_json(self.as_json())
 
     @cached_property
     def text(self) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Generator, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from ..collection.status import PROPERTY
+from ..collection.told import Told
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.setup import make_gates
@@ -46,23 +46,21 @@ class Board:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        wire = next((value for name, value in report.user_properties if name == PROPERTY), None)
-        # A rerun of an item comes with an outcome of its own; only the last attempt counts.
-        if not isinstance(wire, str) or report.outcome not in ("passed", "failed", "skipped"):
-            return
         if report.when == "teardown" or (report.when == "setup" and report.passed):
             return
-        told = json.loads(wire)
+        # A rerun of an item comes with an outcome of its own; only the last attempt counts.
+        if report.outcome not in ("passed", "failed", "skipped"):
+            return
+        told = Told.read(next((value for name, value in report.user_properties if name == PROPERTY), None))
+        if told is None:
+            return
         self._seen.add(report.nodeid)
-        if told.get("state") != "broken":
+        if told.outcome != "broken":
             self._failed[report.nodeid] = report.failed
-        if "verdict" in told:
-            self._take(self._by_nodeid[told["run"]], told["verdict"])
+        if not isinstance(told.outcome, str):
+            self._take(self._by_nodeid[str(told)], told.outcome)
 
-    def _take(self, index: RunIndex, told: dict[str, Any]) -> None:
-        from ..models import Verdict
-
-        verdict = Verdict.model_validate(told)
+    def _take(self, index: RunIndex, verdict: Verdict) -> None:
         self.verdicts.setdefault(index.nodeid, {})[verdict.criterion_id, verdict.finding] = verdict
         config = self.state.config
         config.hook.pytest_sciagent_verdict(config=config, run=index.label, finding=verdict.finding, verdict=verdict)

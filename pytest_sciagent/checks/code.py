@@ -19,12 +19,12 @@ from typing import Literal, TypeVar
 from ..models import Citation
 from ..text import clean
 from .columns import vocabulary
+from .syntax import FUNCTIONS, MAX_QUOTE, bound_names, dotted, live_children, parameters
 
 N = TypeVar("N", bound=ast.AST)
 Use = Literal["read", "write", "other"]
 
 MAX_SOURCE_CHARS = 1_000_000
-MAX_QUOTE = 200
 _MIN_QUOTE = 12
 _MAX_EXACT = 10_000  # longer lines are quoted near the column only
 _MIN_SOLID = 5
@@ -37,23 +37,6 @@ _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 _PLACEHOLDERS = re.compile("\0+")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\s*+\(")
 _LINE_COMMENTS = {"r": "#", "jl": "#", "sh": "#", "m": "%", "sql": "--"}
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_WRITTEN_OUT = (
-    ast.Constant,
-    ast.List,
-    ast.Tuple,
-    ast.Set,
-    ast.Dict,
-    ast.UnaryOp,
-    ast.BinOp,
-    ast.BoolOp,
-    ast.Compare,
-    ast.expr_context,
-    ast.operator,
-    ast.unaryop,
-    ast.boolop,
-    ast.cmpop,
-)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -168,7 +151,7 @@ class Source:
         waiting: deque[ast.AST] = deque([self.tree] if self.tree else [])
         while waiting:
             node = waiting.popleft()
-            for child in _live_children(node):
+            for child in live_children(node):
                 parents[child] = node
                 waiting.append(child)
         return parents
@@ -209,7 +192,7 @@ class Source:
             elif isinstance(around, _COMPREHENSIONS):
                 for generator in around.generators:
                     names |= bound_names(generator.target)
-            elif isinstance(around, _FUNCTIONS):
+            elif isinstance(around, FUNCTIONS):
                 names |= parameters(around)
         return names
 
@@ -327,78 +310,6 @@ class Source:
             quote = f"{quote}\n{self.lines[following].strip()}".strip()[:MAX_QUOTE]
             following += 1
         return Spot(self.path, line, what, quote)
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` for nested attributes; a leading dot where the innermost object is no plain name."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    parts.append(node.id if isinstance(node, ast.Name) else "")
-    return ".".join(reversed(parts))
-
-
-def bound_names(target: ast.expr) -> set[str]:
-    """The names that an assignment to `target` binds."""
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
-
-
-def is_literal(node: ast.AST) -> bool:
-    """Whether an expression is written out: numbers, strings, and collections and sums of them; no name, no call."""
-    waiting = [node]
-    while waiting:
-        inner = waiting.pop()
-        if not isinstance(inner, _WRITTEN_OUT):
-            return False
-        waiting += ast.iter_child_nodes(inner)
-    return True
-
-
-def dump(node: ast.AST) -> str | None:
-    """The structure of `node` as text, to compare; None where it is too deep."""
-    try:
-        return ast.dump(node)
-    except RecursionError:
-        return None
-
-
-def _live_children(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of `node` that can have an effect: no arm under a constant test, no statement that is a literal."""
-    dead: list[ast.AST] = []
-    if isinstance(node, ast.If | ast.While | ast.IfExp) and isinstance(node.test, ast.Constant):
-        arm = node.orelse if node.test.value else node.body
-        dead = list(arm) if isinstance(arm, list) else [arm]
-    for child in ast.iter_child_nodes(node):
-        bare = isinstance(child, ast.Expr) and not isinstance(child.value, ast.Constant) and is_literal(child.value)
-        if not bare and not any(child is one for one in dead):
-            yield child
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """All plain names that occur in `node`."""
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def parameters(function: ast.AST) -> set[str]:
-    """The parameter names of a function or lambda."""
-    if not isinstance(function, _FUNCTIONS):
-        return set()
-    a = function.args
-    every = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
-    return {argument.arg for argument in every}
-
-
-def numbers_in(node: ast.AST) -> list[float]:
-    """All numeric literals in `node`, signs ignored."""
-    return [
-        float(inner.value)
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Constant)
-        and isinstance(inner.value, int | float)
-        and not isinstance(inner.value, bool)
-        and abs(inner.value) < 1e300
-    ]
 
 
 def _tokenize(text: str, comment: str) -> tuple[str, list[tuple[str, int]]]:

@@ -12,10 +12,12 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from .base import Check, CheckContext, CheckResult, decided
-from .code import Source, Spot, dotted, is_literal, names_in, parameters
+from .code import Source, Spot
 from .columns import vocabulary, words
 from .keys import finding_label
-from .scope import Scope, listed, scope_of
+from .scope import Scope, scope_of
+from .syntax import dotted, is_literal, names_in, parameters
+from .values import listed
 
 N = TypeVar("N", bound=ast.AST)
 _FUTURE = vocabulary("future next prospective prospectively forthcoming upcoming new falsify falsifier falsification")

@@ -8,8 +8,9 @@ from pydantic import JsonValue
 
 from ..models import Citation
 from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
-from .scope import MAX_LISTED, Scope, listed, scope_of
+from .scope import Scope, scope_of
 from .times import LogEntry, log_entries, script_name
+from .values import MAX_LISTED, listed
 
 
 def data_identity(context: CheckContext) -> CheckResult:

@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .code import Source, Spot, bound_names, dotted, dump, is_literal, names_in, numbers_in, parameters
+from .code import Source, Spot
 from .columns import Uncertainty, vocabulary
 from .keys import SetRole, set_role
+from .syntax import bound_names, dotted, dump, is_literal, names_in, numbers_in, parameters
 
 _QUANTILES = vocabulary("percentile nanpercentile quantile nanquantile scoreatpercentile mquantiles prctile")
 _INTERVALS = vocabulary(

@@ -16,9 +16,10 @@ from . import keys as k
 from .base import CheckContext
 from .code import Source, Spot
 from .patterns import complement_spot, overlap_spot, set_spots
-from .scope import Result, Scope, Stored, json_objects, listed, scope_of
+from .scope import Result, Scope, Stored, scope_of
 from .sets import Overlap, Sets, find_sets
 from .times import Event, LogEntry, Moment, events, log_entries, moment, script_name
+from .values import json_objects, listed
 
 _SHOWN = 6
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..evidence.readers import Table
 from . import columns as c
-from .scope import Result, Stored, as_float, is_number, json_objects
+from .scope import Result, Stored
+from .values import as_float, is_number, json_objects
 
 _RUN_KEY = re.compile(r"(?:.*[_ -])?(seed|run)[_= -]?(\d{1,12})", re.IGNORECASE)
 _RUN_PATH = re.compile(r"(?<![A-Za-z])(seed|run)[_=-]?(\d{1,12})(?=[/_.-]|$)", re.IGNORECASE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
@@ -16,13 +16,13 @@ from ..evidence.json_data import json_tables
 from ..evidence.readers import Artifact, Table, Unreadable, needs_isolation
 from ..models import Citation, Finding
 from ..runs import UnsafeFile
-from ..text import clean
 from .base import CheckContext
-from .code import MAX_QUOTE, Source, Spot, Text, Use
+from .code import Source, Spot, Text, Use
 from .keys import finding_label, is_finding_column
 from .notebooks import notebook_results, notebook_source
+from .syntax import MAX_QUOTE
+from .values import is_number, listed
 
-MAX_LISTED = 12
 MAX_TABLE_COLUMNS = 200
 MAX_SOURCES = 500
 MAX_CODE_BYTES = 5_000_000
@@ -397,43 +397,3 @@ def scope_of(context: CheckContext) -> Scope:
     if context.finding.id not in code.scopes:
         code.scopes[context.finding.id] = Scope(context, context.finding, code)
     return code.scopes[context.finding.id]
-
-
-def listed(items: Iterable[str]) -> list[JsonValue]:
-    """The first items, bounded in number and length, for a receipt."""
-    shown: list[JsonValue] = []
-    for count, item in enumerate(items):
-        if count == MAX_LISTED:
-            shown.append("and more")
-            break
-        shown.append(clean(item, MAX_QUOTE))
-    return shown
-
-
-def json_objects(data: Any, limit: int = 50_000) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object in `data` with the keys that lead to it, outermost first; at most `limit`."""
-    waiting: list[tuple[str, Any]] = [("", data)] if isinstance(data, dict | list) else []
-    count = 0
-    while waiting and count < limit:
-        inner: list[tuple[str, Any]] = []
-        for place, node in waiting:
-            if isinstance(node, dict):
-                count += 1
-                yield place, node
-                inner += [(f"{place}/{key}", value) for key, value in node.items() if isinstance(value, dict | list)]
-            else:
-                inner += [(place, value) for value in node if isinstance(value, dict | list)]
-        waiting = inner
-
-
-def is_number(value: object) -> bool:
-    """Whether a cell is a number: not a truth value, not missing."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def as_float(value: object) -> float | None:
-    """A number as a float; None for anything else, and for an integer that is too large for one."""
-    try:
-        return float(value) if is_number(value) else None  # type: ignore[arg-type]
-    except OverflowError:
-        return None

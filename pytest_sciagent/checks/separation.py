@@ -14,8 +14,9 @@ from . import columns as c
 from . import keys as k
 from .base import Check, CheckContext, CheckResult, decided, not_assessed
 from .records import Separation
-from .scope import Result, is_number, json_objects, listed
+from .scope import Result
 from .times import Event, moment, script_name
+from .values import is_number, json_objects, listed
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 6

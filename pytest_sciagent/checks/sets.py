@@ -12,7 +12,8 @@ from typing import Any
 from ..evidence.readers import Cell, Table
 from . import columns as c
 from . import keys as k
-from .scope import Result, Stored, as_float, is_number, json_objects
+from .scope import Result, Stored
+from .values import as_float, is_number, json_objects
 
 _RANGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d+(?:\.\d+)?)\s*")
 _MAX_WORDS = 3

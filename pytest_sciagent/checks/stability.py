@@ -10,8 +10,9 @@ from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
 from .patterns import filter_spots, is_numeric_work, literal_spots, own_functions, sample_spots, uncertainty_spots
 from .repeats import RunResults
-from .scope import Result, Scope, Stored, listed, scope_of
+from .scope import Result, Scope, Stored, scope_of
 from .stored import method_changes, sample_changes, uncertainties
+from .values import listed
 
 # Which calculations give which stored uncertainty: limits may come from a standard error, an error from a bootstrap.
 _GIVES = {

@@ -14,7 +14,8 @@ from typing import Any
 from ..evidence.readers import Cell, Table
 from . import columns as c
 from .keys import is_finding_column
-from .scope import Result, Stored, as_float, is_number, json_objects
+from .scope import Result, Stored
+from .values import as_float, is_number, json_objects
 
 MAX_STORED = 40
 MAX_SETTINGS = 30

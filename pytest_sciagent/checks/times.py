@@ -17,10 +17,11 @@ from pydantic import JsonValue
 from ..evidence.artifacts import Artifacts
 from ..models import Citation
 from ..runs import MANIFEST
-from .code import MAX_QUOTE
 from .columns import vocabulary, words
 from .keys import TimeRole, is_weak_time, time_role
-from .scope import Result, is_number, json_objects
+from .scope import Result
+from .syntax import MAX_QUOTE
+from .values import is_number, json_objects
 
 MAX_LOG_LINES = 20_000
 _ISO = re.compile(

@@ -19,7 +19,7 @@ Mode = Literal["replay", "record", "refresh", "live"]
 ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
 PROFILES = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
-PROVIDERS = ("openai", "anthropic")
+PROVIDERS = ("openai", "anthropic", "decisions")
 DEFAULT_IN_FLIGHT = 64
 
 _HELP_TAIL = """

@@ -17,6 +17,7 @@ from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport, parse_findings
 from ..judging.answers import BadAnswer, parse_object
 from ..judging.judge import Judge
+from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
 from ..judging.settle import unrecorded, verdict_from_entry
@@ -53,6 +54,7 @@ class Case:
     """One run under evaluation: everything that its criteria look at, read on first use and kept.
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
+    templates: the words of the prompts.
     """
 
     run: Run
@@ -64,6 +66,7 @@ class Case:
     asking: Asking = "missing"
     rerun: RerunWish | None = None
     canary: bool = False
+    templates: Templates = PACKAGED
     verification_problem: str | None = None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None, str], CheckResult] = field(default_factory=dict)
@@ -209,7 +212,7 @@ class Case:
 
     @cached_property
     def questions(self) -> Questions:
-        return Questions(self.run, self.task, self.report)
+        return Questions(self.run, self.task, self.report, self.templates)
 
     def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
         if finding_id is None:

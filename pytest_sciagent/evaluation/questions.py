@@ -12,16 +12,7 @@ from ..evidence import EvidencePackage, Piece, build_package
 from ..evidence.injection import MAX_FLAGS, Flag, find_instructions
 from ..findings import ParsedReport
 from ..judging.clients import Prompt
-from ..judging.prompts import (
-    answer_schema,
-    criterion_text,
-    grouping_text,
-    novelty_text,
-    plan_text,
-    shared_text,
-    system_text,
-    target_text,
-)
+from ..judging.prompts import PACKAGED, Templates, answer_schema
 from ..judging.requests import Kind, Request
 from ..models import Card, Criterion, Finding, Levels
 from ..runs import Run
@@ -38,6 +29,7 @@ class Questions:
     run: Run
     task: Task | None
     report: ParsedReport
+    templates: Templates = PACKAGED
     _packages: dict[str, EvidencePackage] = field(default_factory=dict)
     _materials: dict[str, str] = field(default_factory=dict)
     _shared: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -53,6 +45,7 @@ class Questions:
             subject=criterion.digest,
             evidence_digest=sha256_json({"material": self._material(finding), "facts": facts}),
             make_prompt=lambda: self._criterion_prompt(criterion, finding, facts),
+            templates=self.templates,
         )
 
     def canary(self, finding: Finding) -> Request:
@@ -96,14 +89,15 @@ class Questions:
 
     def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
         nonce, shared = self._prefix(finding)
-        last = criterion_text(nonce, criterion, facts)
-        return Prompt(system_text(nonce), shared, last, "verdict", answer_schema("criterion"))
+        last = self.templates.criterion(nonce, criterion, facts)
+        return Prompt(self.templates.system(nonce), shared, last, "verdict", answer_schema("criterion"))
 
     def _prefix(self, finding: Finding) -> tuple[str, str]:
         """The mark of a finding's fences, and the text that all its criteria share: both made once a session."""
         if finding.id not in self._shared:
             nonce = secrets.token_hex(8)
-            self._shared[finding.id] = nonce, shared_text(nonce, self.task, finding, self._package(finding))
+            shared = self.templates.shared(nonce, self.task, finding, self._package(finding))
+            self._shared[finding.id] = nonce, shared
         return self._shared[finding.id]
 
     def about_run(self) -> Iterator[Request]:
@@ -122,7 +116,7 @@ class Questions:
         findings = self.report.findings
         if len(findings) < 2:
             return None
-        return self._ask("grouping", "grouping", None, findings, lambda nonce: grouping_text(nonce, findings))
+        return self._ask("grouping", "grouping", None, findings, lambda nonce: self.templates.grouping(nonce, findings))
 
     def targets(self) -> list[tuple[Card, Request]]:
         """For each reference card, which finding matches it."""
@@ -134,7 +128,7 @@ class Questions:
         findings = self.report.findings
         name = f"target.{card.id}"
         return self._ask(
-            "target", name, None, findings, lambda nonce: target_text(nonce, card, findings), card.as_json()
+            "target", name, None, findings, lambda nonce: self.templates.target(nonce, card, findings), card.as_json()
         )
 
     def plan(self, finding: Finding) -> Request | None:
@@ -143,7 +137,9 @@ class Questions:
         if task is None:
             return None
         about = {"guide": task.data_guide, "variables": {n: list(v) for n, v in task.manifest.variables.items()}}
-        return self._ask("plan", "plan", finding.id, (finding,), lambda nonce: plan_text(nonce, task, finding), about)
+        return self._ask(
+            "plan", "plan", finding.id, (finding,), lambda nonce: self.templates.plan(nonce, task, finding), about
+        )
 
     def novelty(self, finding: Finding) -> Request | None:
         """How much of a finding's claim stands in earlier publications; no question without any."""
@@ -151,7 +147,7 @@ class Questions:
         if not hits:
             return None
         about = [[hit.id, hit.title, hit.abstract] for hit in hits]
-        make = lambda nonce: novelty_text(nonce, finding, hits)  # noqa: E731
+        make = lambda nonce: self.templates.novelty(nonce, finding, hits)  # noqa: E731
         return self._ask("novelty", "novelty", finding.id, (finding,), make, about)
 
     def _ask(
@@ -165,7 +161,7 @@ class Questions:
     ) -> Request:
         def prompt() -> Prompt:
             nonce = secrets.token_hex(8)
-            return Prompt(system_text(nonce), "", make(nonce), kind, answer_schema(kind))
+            return Prompt(self.templates.system(nonce), "", make(nonce), kind, answer_schema(kind))
 
         return Request(
             kind=kind,
@@ -174,6 +170,7 @@ class Questions:
             subject=sha256_json({"about": about}),
             evidence_digest=sha256_json([[f.id, f.section.text] for f in findings]),
             make_prompt=prompt,
+            templates=self.templates,
         )
 
 

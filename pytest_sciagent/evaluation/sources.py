@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from ..checks import CheckContext, CheckResult, find_check
+from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
@@ -23,6 +24,7 @@ class Sources:
     live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
     rerun: whether, and for how long, runs' own code is run again.
     canary: whether judges are also asked a criterion that nothing can meet (see `Case`).
+    templates: the words of the prompts.
     """
 
     rootdir: Path
@@ -31,6 +33,7 @@ class Sources:
     live: Path | None = None
     rerun: RerunWish | None = None
     canary: bool = False
+    templates: Templates = PACKAGED
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -81,4 +84,5 @@ def open_case(
         asking,
         sources.rerun,
         sources.canary,
+        sources.templates,
     )

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 
 from ..errors import SciagentError
 from ..evaluation.questions import CANARY
-from ..judging.pump import Progress, Question, pump
-from ..judging.requests import Request
+from ..judging.decisions import is_decisions
+from ..judging.pump import Progress, pump
+from ..judging.requests import Question, Request
 from .state import SessionState
 
 
@@ -40,7 +41,7 @@ def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Ite
         case = state.case(path)
         if not about_run:
             requests = case.criterion_questions(state.rubrics, state.judge)
-        elif len(mine) > 1:  # a single item is not asked for the score of its run
+        elif len(mine) > 1 and not is_decisions(identity):  # a single item is not asked for the score of its run
             requests = case.questions.about_run()
         else:
             continue
@@ -72,7 +73,7 @@ class _ProgressLine:
         if self._live:
             failed = f", {progress.failed} failed" if progress.failed else ""
             cost = f", {progress.cost_usd:.2f} USD" if progress.cost_usd else ""
-            left = self._total - progress.done - progress.in_flight
+            left = self._total - progress.done - progress.asking
             told = f"{progress.done} answered{failed}, {progress.in_flight} in flight, {max(left, 0)} left{cost}"
             sys.stderr.write(f"\rjudge: {told} ")
             sys.stderr.flush()

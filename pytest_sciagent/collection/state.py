@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..judging.clients import Client
     from ..judging.judge import Judge
+    from ..judging.prompts import Templates
     from ..judging.pump import Terms
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
@@ -51,6 +52,7 @@ class SessionState:
         self._cases: dict[Path, Case] = {}
         self._writer: WorkWriter | None = None
         self.has_asked = False
+        self.notices: list[str] = []
         if wire is not None:
             from .index import RunIndex
 
@@ -78,6 +80,9 @@ class SessionState:
             for finding, *_ in picks:
                 if finding not in (*index.findings, RUN_NODE):
                     raise SciagentError(f"not found: {index.nodeid}::{finding}")
+        if self.templates.own:
+            names = ", ".join(f"{name}.j2" for name in sorted(self.templates.own))
+            self.notices.append(f"prompt templates of your own: {names}")
         self.rubrics  # noqa: B018
         for scope in ("finding", "run"):
             self.own_of(scope)
@@ -116,6 +121,19 @@ class SessionState:
         return self.case(Path(index.path))
 
     @functools.cached_property
+    def templates(self) -> Templates:
+        """The words of the prompts.
+
+        Raises:
+            SciagentError: a template of the user's own that can't be used.
+        """
+        from ..judging.prompts import PACKAGED
+        from ..judging.template_check import read_templates
+
+        folder = self.options.how.templates
+        return read_templates(folder) if folder is not None else PACKAGED
+
+    @functools.cached_property
     def sources(self) -> Sources:
         """Where tasks and recorded answers are."""
         from ..evaluation import RerunWish, Sources
@@ -129,6 +147,7 @@ class SessionState:
             self._live_folder,
             rerun=RerunWish(seconds, options.unsafe_rerun) if seconds is not None else None,
             canary=options.canary,
+            templates=self.templates,
         )
 
     @functools.cached_property

@@ -63,10 +63,10 @@ def pump(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Ask all `questions`, in the layout of the client's judge. The first call of each group goes alone, so that it
-    warms the provider's prefix cache for the others. A provider that turns calls away has the number in flight halved;
-    success raises it again. A call that is turned away waits for its next turn. An answer of the wrong form is asked for
-    once more, with the reason; of several answers in one only those of the wrong form. After an answer that says no call
-    can succeed, nothing more is asked; what is in flight is still recorded.
+    warms the provider's prefix cache for the others. A provider that turns calls away has the number in flight halved,
+    and success raises it again; a call that is turned away waits for its next turn. An answer of the wrong form is
+    asked for once more, with the reason; of several answers in one only those of the wrong form. After an answer that
+    says no call can succeed, nothing more is asked; what is in flight is still recorded.
 
     Ctrl-C leaves at once; what was answered by then is recorded.
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..models import LedgerEntry, Rubric
 
 PATH = click.Path(path_type=Path)
+templates_option = click.option(
+    "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
+)
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:
@@ -25,10 +28,15 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def sources_of(tasks: tuple[Path, ...], folder: Path | None) -> Sources:
+def sources_of(tasks: tuple[Path, ...], folder: Path | None, templates: Path | None = None) -> Sources:
+    """Where things lie: tasks, the ledger `folder`, and prompt templates of the user's own."""
     from ..evaluation import Sources
+    from ..judging.prompts import PACKAGED
+    from ..judging.template_check import read_templates
 
-    return Sources(Path.cwd(), tuple(t.absolute() for t in tasks), folder.absolute() if folder else None)
+    words = read_templates(templates) if templates is not None else PACKAGED
+    ledger = folder.absolute() if folder else None
+    return Sources(Path.cwd(), tuple(t.absolute() for t in tasks), ledger, templates=words)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

@@ -21,6 +21,7 @@ class Commands(click.Group):
         "verify": "runs",
         "schema": "runs",
         "ledger": "ledger",
+        "batch": "batch",
         "compare": "compare",
     }
 

@@ -10,6 +10,7 @@ from ..evaluation.questions import CANARY
 from ..judging.decisions import is_decisions
 from ..judging.pump import Progress, pump
 from ..judging.requests import Question, Request
+from .batching import submit, take_batches_in
 from .state import SessionState
 
 
@@ -19,19 +20,26 @@ def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
     Raises:
         SciagentError: the provider says that no call can succeed, or an answer can't be recorded.
     """
+    chosen = frozenset(selected)
+    in_flight = take_batches_in(state)
+    if state.options.how.batch:
+        submit(state, [q for about_run in (True, False) for q in _open(state, chosen, about_run, in_flight)])
+        return
     # First what is asked about whole runs: facts that criteria show to the judge follow from those answers.
     for about_run in (True, False):
         client = state.client()
         if client is None:
             return
-        questions = list(_open(state, frozenset(selected), about_run))
+        questions = list(_open(state, chosen, about_run, in_flight))
         with _ProgressLine(len(questions)) as line:
             progress = pump(questions, client, state.terms, line.show)
         if progress.fatal is not None:
             raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
 
 
-def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Iterator[Question]:
+def _open(
+    state: SessionState, selected: frozenset[str], about_run: bool, in_flight: Collection[tuple[str, str]]
+) -> Iterator[Question]:
     identity = state.judge.identity
     assert identity is not None  # there is a client
     for path, index in state.indexes.items():
@@ -47,8 +55,10 @@ def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Ite
             continue
         for request in requests:
             wanted = about_run or _is_asked(index.nodeid, request, mine)
-            if wanted and case.answers.is_open(request.key(identity)):
-                yield Question(request, case.answers, f"{index.nodeid}::{request.finding}::{request.kind}")
+            key = request.key(identity)
+            if wanted and (case.run.label, key) not in in_flight and case.answers.is_open(key):
+                group = f"{index.nodeid}::{request.finding}::{request.kind}"
+                yield Question(request, case.answers, group, case.run.label)
 
 
 def _is_asked(run: str, request: Request, selected: Collection[str]) -> bool:

@@ -92,6 +92,7 @@ class SessionState:
                 if task is not None:
                     task.check()
         self.judge  # noqa: B018
+        self.check_batch()
         if self.client() is not None:
             self.terms  # noqa: B018
 
@@ -288,6 +289,29 @@ class SessionState:
         gates = self.options.spending.gates(self.options.rootdir / ".sciagent" / "rates", judge.identity)
         return make_client(judge.identity, base_url=self.options.base_url, api_key=None, gates=gates)
 
+    @property
+    def batches(self) -> Path:
+        """Where batches on their way are noted down."""
+        return self.options.rootdir / ".sciagent" / "batches"
+
+    def check_batch(self) -> None:
+        """Check that questions can go out by batch, where the user wants that.
+
+        Raises:
+            SciagentError: they can't.
+        """
+        from ..judging.batch import can_batch
+
+        options, identity = self.options, self.judge.identity
+        if not options.how.batch or options.judge is None:
+            return
+        if options.mode in ("replay", "live"):
+            raise SciagentError(f"--sciagent-batch: with the ledger mode {options.mode} no answer could be taken in")
+        if identity is None or not can_batch(identity):
+            raise SciagentError(
+                f"--sciagent-batch: {options.judge} has no batch API; judges that have: openai, anthropic"
+            )
+
     @functools.cached_property
     def terms(self) -> Terms:
         """On what terms the judge of this session is asked.
@@ -299,7 +323,7 @@ class SessionState:
         from ..judging.quota import Budget
 
         spending, identity = self.options.spending, self.judge.identity
-        price = spending.price_of(identity) if identity is not None else None
+        price = spending.price_of(identity, batch=self.options.how.batch) if identity is not None else None
         budget = None
         if spending.max_calls is not None or spending.max_cost is not None:
             file = self.options.rootdir / ".sciagent" / "budgets" / f"{self.session_id}.json"

@@ -23,7 +23,8 @@ MIN_ROUND_S = 1.0
 """Calls that are turned away within so many seconds were in flight together, and count as one."""
 MAX_TRIES = 4
 """How often a question is asked that the provider turns away each time, each time with all retries of the client."""
-_UNBILLED = frozenset({"rate_limited", "provider_error"})
+UNBILLED = frozenset({"rate_limited", "provider_error"})
+"""Ends of a call that nobody pays for, unless the provider counted tokens."""
 
 
 @dataclass
@@ -254,7 +255,7 @@ class _Pump:
         return replace(again, entries=tuple(entries))
 
     async def _ask(self, call: Call, prompt: Prompt) -> _Answered:
-        reply, cost = await self._paid(prompt)
+        reply, cost = await self._paid(prompt, len(call.questions))
         told = {} if self._terms.price is None else {"cost_usd": cost / len(call.questions)}
         entries = []
         for question, own in zip(call.questions, call.replies(reply), strict=True):
@@ -262,16 +263,17 @@ class _Pump:
             entries.append(entry.model_copy(update=told))
         return _Answered(call, tuple(entries), reply)
 
-    async def _paid(self, prompt: Prompt) -> tuple[Reply, float]:
+    async def _paid(self, prompt: Prompt, questions: int) -> tuple[Reply, float]:
         """One call within the budget and what it cost; over the budget, a reply of that status and no call."""
         budget = self._terms.budget
-        estimate = self._estimate(prompt)
+        estimate = self._estimate(prompt, questions)
         if budget is not None and not budget.reserve(estimate):
             return failed("budget", "the budget of this session is spent"), 0.0
         cost = estimate  # of a call that is broken off: it may be billed
         try:
             reply = await self._client.ask(prompt)
             cost = self._cost(reply, estimate)
+            self._answer_tokens = max(self._answer_tokens, (reply.usage.output_tokens or 0) // questions)
         finally:
             if budget is not None:
                 budget.settle(estimate, cost)
@@ -285,23 +287,26 @@ class _Pump:
         progress.cost_usd += cost
         return reply, cost
 
-    def _estimate(self, prompt: Prompt) -> float:
-        """What a call may cost: its prompt, and as long an answer as any so far."""
+    def _estimate(self, prompt: Prompt, questions: int) -> float:
+        """What a call may cost: its prompt, and for each question as long an answer as any so far."""
         if self._terms.price is None:
             return 0.0
-        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in (prompt.system, prompt.shared, prompt.last))
-        usage = JudgeUsage(input_tokens=estimate_tokens(size), output_tokens=self._answer_tokens)
-        return self._terms.price.cost(usage)
+        return self._terms.price.cost(prompt_usage(prompt, self._answer_tokens * questions))
 
     def _cost(self, reply: Reply, estimate: float) -> float:
         """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away."""
         usage = reply.usage
-        self._answer_tokens = max(self._answer_tokens, usage.output_tokens or 0)
         if self._terms.price is None:
             return 0.0
         if usage.input_tokens is None and usage.output_tokens is None:
-            return 0.0 if reply.status in _UNBILLED else estimate
+            return 0.0 if reply.status in UNBILLED else estimate
         return self._terms.price.cost(usage)
+
+
+def prompt_usage(prompt: Prompt, answer_tokens: int) -> JudgeUsage:
+    """The tokens that a prompt and an answer of so many come to, before anybody has counted them."""
+    size = sum(len(part.encode("utf-8", "surrogatepass")) for part in (prompt.system, prompt.shared, prompt.last))
+    return JudgeUsage(input_tokens=estimate_tokens(size), output_tokens=answer_tokens)
 
 
 def _added(entry: LedgerEntry, first: LedgerEntry) -> LedgerEntry:

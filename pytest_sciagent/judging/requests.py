@@ -119,8 +119,9 @@ class AnswerContext:
 
 @dataclass(frozen=True)
 class Question:
-    """An open question and the run it belongs to. Questions of one `group` share a prompt prefix."""
+    """An open question and the run it belongs to (`run`: its label). Questions of one `group` share a prompt prefix."""
 
     request: Request
     context: AnswerContext
     group: str
+    run: str = ""

@@ -47,7 +47,8 @@ def with_layout(judge: JudgeIdentity, layout: str) -> JudgeIdentity:
         raise SciagentError("a hand-off has the layouts item and finding")
     if layout == ITEM and judge.kind != "handoff":
         return judge
-    return judge.model_copy(update={"parameters": {**judge.parameters, PARAMETER: layout}})
+    # Made anew: a copy would keep the texts that the old one has made of itself.
+    return JudgeIdentity(kind=judge.kind, model=judge.model, parameters={**judge.parameters, PARAMETER: layout})
 
 
 def criteria_in_prompt(judge: JudgeIdentity) -> int | None:

@@ -68,6 +68,7 @@ class SessionState:
         Raises:
             SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `client`.
         """
+        from .batching import check_batch
         from .index import RUN_NODE, check_distinct
 
         indexes = list(self.indexes.values())
@@ -92,7 +93,7 @@ class SessionState:
                 if task is not None:
                     task.check()
         self.judge  # noqa: B018
-        self.check_batch()
+        check_batch(self)
         if self.client() is not None:
             self.terms  # noqa: B018
 
@@ -288,29 +289,6 @@ class SessionState:
             return None
         gates = self.options.spending.gates(self.options.rootdir / ".sciagent" / "rates", judge.identity)
         return make_client(judge.identity, base_url=self.options.base_url, api_key=None, gates=gates)
-
-    @property
-    def batches(self) -> Path:
-        """Where batches on their way are noted down."""
-        return self.options.rootdir / ".sciagent" / "batches"
-
-    def check_batch(self) -> None:
-        """Check that questions can go out by batch, where the user wants that.
-
-        Raises:
-            SciagentError: they can't.
-        """
-        from ..judging.batch import can_batch
-
-        options, identity = self.options, self.judge.identity
-        if not options.how.batch or options.judge is None:
-            return
-        if options.mode in ("replay", "live"):
-            raise SciagentError(f"--sciagent-batch: with the ledger mode {options.mode} no answer could be taken in")
-        if identity is None or not can_batch(identity):
-            raise SciagentError(
-                f"--sciagent-batch: {options.judge} has no batch API; judges that have: openai, anthropic"
-            )
 
     @functools.cached_property
     def terms(self) -> Terms:

@@ -111,7 +111,6 @@ def test_the_json_file(two: Cohort) -> None:
         "incomplete_because",
         "judge",
         "rubrics",
-        "notices",
         "gate",
         "systems",
         "runs",

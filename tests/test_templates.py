@@ -41,12 +41,12 @@ def test_own_words_are_asked_recorded_and_told(cohort: Cohort) -> None:
         assert all("Weigh this with care." in text for text in asked)
         assert cohort.results(*args, "--sciagent-templates=words", code=0) == found
         assert len(server.requests) == before + 4
-    assert found["notices"] == ["prompt templates of your own: criterion.j2"]
+    assert found["notes"] == ["prompt templates of your own: criterion.j2"]
     assert len({e["template_digest"] for e in record_of(cohort) if e["kind"] == "criterion"}) == 2
     result = cohort.pytest("--sciagent-run=runs", "--sciagent-templates=words")
     result.stdout.fnmatch_lines(["prompt templates of your own: criterion.j2"])
     assert outcomes(result) == {"passed": 4}
-    assert cohort.results("--sciagent-run=runs", code=0)["notices"] == []
+    assert cohort.results("--sciagent-run=runs", code=0).get("notes") is None
 
 
 def test_the_ini_twin_and_workers(cohort: Cohort) -> None:
@@ -56,7 +56,7 @@ def test_the_ini_twin_and_workers(cohort: Cohort) -> None:
     with Loopback(good) as server:
         found = cohort.results(*options("openai", server), code=0)
         assert all("9. Be brief." in json.dumps(r.json) for r in server.requests)
-    assert found["notices"] == ["prompt templates of your own: system.j2"]
+    assert found["notes"] == ["prompt templates of your own: system.j2"]
     assert cohort.results("--sciagent-run=runs", "-n1", code=0) == found
 
 

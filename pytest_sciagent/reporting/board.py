@@ -100,7 +100,7 @@ class Board:
         systems = system_results(runs)
         incomplete = stopped or self._incomplete()
         judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
-        return Results(runs, systems, self.state.rubrics, judge, incomplete, notices=tuple(self.state.notices))
+        return Results(runs, systems, self.state.rubrics, judge, incomplete, notes=tuple(self.state.notices))
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
         from .results import run_result

@@ -38,7 +38,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "rubrics": [
             {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
         ],
-        "notices": list(results.notices),
+        **({"notes": list(results.notes)} if results.notes else {}),
         "gate": _gate(results),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}

@@ -92,7 +92,7 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `notices`
+    """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `notes`
     tell how the judge was asked, where that is not as usual."""
 
     runs: tuple[RunResult, ...]
@@ -102,7 +102,7 @@ class Results:
     incomplete: str | None
     decision: Decision | None = None
     decisions: tuple[Decision, ...] = ()
-    notices: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def run_result(

@@ -17,6 +17,7 @@ class Commands(click.Group):
     """Finds the commands in their modules on first use, so that each call loads only its own."""
 
     _where = {
+        "task": "task",
         "freeze": "runs",
         "verify": "runs",
         "schema": "runs",

@@ -18,6 +18,8 @@ class Commands(click.Group):
 
     _where = {
         "task": "task",
+        "assemble": "workspace",
+        "run": "run",
         "freeze": "runs",
         "verify": "runs",
         "schema": "runs",

@@ -10,7 +10,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import clean
-from .common import PATH, find
+from .common import PATH, doubts, find
 
 
 @click.command()
@@ -39,7 +39,8 @@ from .common import PATH, find
 @click.option("--input-tokens", type=int, default=None)
 @click.option("--output-tokens", type=int, default=None)
 @click.option("--cost-usd", type=float, default=None)
-def freeze(workspace: Path, target: Path, **options: Any) -> None:
+@click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
+def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: Any) -> None:
     """Freeze what an agent left in WORKSPACE/output into a run.
 
     Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last.
@@ -86,7 +87,7 @@ def freeze(workspace: Path, target: Path, **options: Any) -> None:
     click.echo(f"frozen: {frozen.run.label}, {files} files, tree {frozen.run.manifest.tree_sha256[:12]}, in {target}")
     if frozen.masked:
         click.echo(f"{frozen.masked} secrets masked in logs")
-    for warning in frozen.warnings:
+    for warning in (*frozen.warnings, *doubts(frozen.run, tasks)):
         click.echo(f"warning: {clean(warning)}", err=True)
 
 

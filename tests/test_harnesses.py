@@ -7,7 +7,6 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +117,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 
 @pytest.fixture(scope="module", params=ALL)
-def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Lab]]:
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Lab]:
     """A run that works, prints its key and leaves a child behind."""
     harness = request.param
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -126,7 +125,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         version = KNOWN_VERSIONS.get(harness, "1.2.3")
         out, _ = lab.run(harness=harness, fake="spills", harness_version=version, code=0)
         assert "1 completed" in out
-    yield harness, lab
+    return harness, lab
 
 
 def test_a_run_that_works_is_frozen_with_version_usage_and_prompts(ran: tuple[str, Lab]) -> None:

@@ -255,6 +255,15 @@ def _log_entry(path: str, number: int, line: str) -> LogEntry | None:
     return LogEntry(path, number, moment(match[0]), command, None, text[:MAX_QUOTE]) if command else None
 
 
+def logged_command(line: str) -> str | None:
+    """The command that a line of a plain log holds, after a time or a prompt; None where it holds none."""
+    entry = _log_entry("", 0, line)
+    if entry is not None:
+        return entry.command
+    match = re.match(r"\s*(?:\$|\+|>>>|#\s?\$)\s+(\S.*)", line[:_MAX_LOGGED])
+    return match[1] if match else None
+
+
 def script_name(path: str) -> str:
     """The name by which a command runs the file at `path`."""
     return PurePosixPath(path).name

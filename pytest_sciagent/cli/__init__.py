@@ -20,6 +20,7 @@ class Commands(click.Group):
         "task": "task",
         "assemble": "workspace",
         "run": "run",
+        "audit": "audit",
         "freeze": "runs",
         "verify": "runs",
         "schema": "runs",

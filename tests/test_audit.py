@@ -210,7 +210,7 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("refs.bib", "year = {2020}"),
         (LOG, said("Smith et al., 2024")),
         (REPORT_NAME, "arXiv:2105.00001"),
-        (REPORT_NAME, "https://doi.org/10.1/x (2021)"),
+        (REPORT_NAME, "https://doi.org/10.1234/x (2021)"),
         (CODE, "# Smith et al. 2020"),
         ("notes.txt", "https://arxiv.org/abs/2001.04567"),
     ],
@@ -298,7 +298,7 @@ def test_what_was_found_reaches_the_judge_and_nothing_else_changes(pytester: pyt
     assert len(changed) == 1
     assert "leak_audit" in changed[0]
     assert "authors Quillfeather, Ostrander" in changed[0]
-    assert len(after) == len(before) > 20
+    assert len(after) == len(before) > 10
 
 
 def test_the_command_tells_hits_and_its_exit_code(task: Task, tmp_path: Path) -> None:

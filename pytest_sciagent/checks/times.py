@@ -78,7 +78,10 @@ def moment(value: object) -> Moment | None:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A time of a role that matters, and where it stands: in a `line` of a log, or in a result beside `needles`."""
+    """A time of a role that matters, and where it stands: in a `line` of a log, or in a result beside `needles`.
+
+    certain: recorded by this program when a second stage was handed out, not by the run.
+    """
 
     role: TimeRole
     moment: Moment
@@ -88,10 +91,12 @@ class Event:
     result: Result | None = None
     needles: tuple[str, ...] = ()
     weak: bool = False
+    certain: bool = False
 
     @property
     def fact(self) -> dict[str, JsonValue]:
         source = "log of the run" if self.line or self.path == MANIFEST else "self-declared"
+        source = "handing out of the hold-out" if self.certain else source
         return {"time": self.moment.text, "path": self.path, "where": self.where[:MAX_QUOTE], "source": source}
 
     @property

@@ -20,6 +20,7 @@ class Commands(click.Group):
         "task": "task",
         "assemble": "workspace",
         "run": "run",
+        "release": "run",
         "audit": "audit",
         "freeze": "runs",
         "verify": "runs",

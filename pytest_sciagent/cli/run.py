@@ -68,3 +68,51 @@ def run(
 
 def _tell(text: str) -> None:
     click.echo(clean(text))
+
+
+@click.command()
+@click.argument("run_path", metavar="RUN", type=PATH)
+@click.option("--system-file", type=PATH, default=None, help="Run the second stage with this system.")
+@click.option("--to", "folder", type=PATH, default=None, help="Hand the hold-out out: make a workspace here.")
+@click.option("--from", "left", type=PATH, default=None, help="Freeze what an agent left in this workspace.")
+@click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
+def release(
+    run_path: Path, system_file: Path | None, folder: Path | None, left: Path | None, tasks: tuple[Path, ...]
+) -> int:
+    """Give the frozen RUN a second stage, on data of its task that it has not seen.
+
+    The frozen first stage is verified, its digest and both times are recorded in RUN.release.json, and only then is the
+    hold-out handed out, with the first stage's files. What comes of it is frozen as RUN.stage2. Criteria 4.1 to 4.4
+    then rest on these times instead of those that a run gives itself.
+
+    \b
+    By a system file:             sciagent release RUN --system-file my-agent.yaml
+    By hand, in two steps:        sciagent release RUN --to work2/
+                                  sciagent release RUN --from work2/
+
+    Exit code 0: handed out, or frozen. 1: the second stage did not complete.
+    """
+    from ..harnesses import stages
+    from ..harnesses.system import load_system
+    from ..runs import Run
+
+    if sum(given is not None for given in (system_file, folder, left)) != 1:
+        raise click.UsageError("give one of --system-file, --to and --from")
+    run = Run.load(run_path)
+    task = named_task(run.manifest.task_id, tasks)
+    if folder is not None:
+        made = stages.hand_out(run, task, folder)
+        click.echo(f"handed out: {made.path}; recorded in {stages.record_path(run_path)}")
+        return 0
+    if left is not None:
+        frozen = stages.take_in(run, task, left, os.environ)
+    else:
+        assert system_file is not None
+        frozen = stages.run_second(run, task, load_system(system_file), os.environ, _tell)
+    manifest = frozen.run.manifest
+    problem = manifest.session.problem if manifest.session is not None else None
+    click.echo(f"second stage of {run.label}: {manifest.status}{f': {clean(problem)}' if problem else ''}")
+    click.echo(f"frozen in {frozen.run.path}")
+    for warning in (*frozen.warnings, *doubts(frozen.run, tasks)):
+        click.echo(f"  warning: {clean(warning)}", err=True)
+    return 0 if manifest.status == "completed" else 1

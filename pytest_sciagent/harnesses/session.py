@@ -23,7 +23,7 @@ from ..runs.freeze import FreezeOptions, Frozen, freeze, hash_inputs
 from ..runs.secrets import MIN_KNOWN, known_secrets, mask_secrets
 from ..tasks import Task
 from ..tasks.delivery import problems
-from ..tasks.workspace import Workspace, assemble, remove_workspace
+from ..tasks.workspace import HOLDOUT, Workspace, assemble, remove_workspace
 from ..text import one_line
 from .adapters import Adapter, Turn, adapter_of
 from .process import Ended, NotStarted, Streams, run_command
@@ -111,7 +111,7 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
     state = _Work(job, adapter, workspace, home, logs, secrets, tell)
     state.environment = base_environment(job.system, home, environ)
     before = hash_inputs(workspace.path)
-    started_at, started = _now(), time.monotonic()
+    started_at, started = now(), time.monotonic()
     state.deadline = None if job.system.limits.wall_s is None else started + job.system.limits.wall_s
     failure: Failed | None = None
     has_started = False
@@ -121,10 +121,12 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
         _turns(state)
     except Failed as error:
         failure = error
-    finished_at = _now()
+    finished_at = now()
     withheld, reasons = _withhold(state)
     if before != _inputs(workspace.path):
         reasons.insert(0, "files of data/ were changed")
+    strays = workspace.strays()
+    reasons += [stray for stray in strays if re.match(rf"(?:changed|removed): {HOLDOUT}/", stray)]
     if failure is None and not reasons and _no_report(workspace):
         reasons.append("the run delivered no report")
     problem = str(failure) if failure is not None else (reasons[0] if reasons else None)
@@ -141,7 +143,7 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
         fixing_turns_used=state.turns,
         limits={name: value for name, value in job.system.limits.as_json().items() if name != "log_bytes"},
         delivery=tuple(one_line(_masked(p, secrets), 300) for p in problems(workspace.output)[:_MAX_TOLD]),
-        strays=tuple(one_line(s, 300) for s in workspace.strays()[:200]),
+        strays=tuple(one_line(stray, 300) for stray in strays[:200]),
         withheld=tuple(withheld),
         workspace=str(workspace.path),
         environment={"platform": platform.platform(), "program": f"pytest-sciagent {version('pytest-sciagent')}"},
@@ -283,9 +285,9 @@ def _turn(state: _Work, prompt: str) -> None:
     start = state.adapter.start(turn)
     if state.turns == 0:
         state.command = tuple(_masked(part.replace(prompt, "{prompt}"), state.secrets) for part in start.argv)
-    began = _now()
+    began = now()
     ended = _start(state, start.argv, start.stdin, start.environment, state.adapter.log, lambda x: _line(state, x))
-    _note(state, {"turn": state.turns, "began": began, "ended": _now(), **_facts(ended)})
+    _note(state, {"turn": state.turns, "began": began, "ended": now(), **_facts(ended)})
     if ended.stopped is not None:
         raise Failed(f"stopped: {ended.stopped}", ended.stopped)
     if ended.exit_code != 0:
@@ -405,5 +407,6 @@ def _masked(text: str, secrets: list[str]) -> str:
     return mask_secrets(text, secrets)[0]
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as runs record it: ISO 8601, UTC, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

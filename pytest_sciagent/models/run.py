@@ -93,6 +93,10 @@ class Stage(Model):
     holdout: dict[str, Sha256]
     shared_rows: int = Field(ge=0)
 
+    def holds(self, path: str, sha256: str) -> bool:
+        """Whether a file was frozen with the first stage, just as it is."""
+        return self.first.get(path) == sha256
+
 
 class RunManifest(Model):
     """`run.json`. `tree_sha256` is the digest of `files` (see `pytest_sciagent.digest.sha256_tree`)."""

@@ -24,6 +24,7 @@ class Commands(click.Group):
         "audit": "audit",
         "freeze": "runs",
         "verify": "runs",
+        "seal": "runs",
         "schema": "runs",
         "ledger": "ledger",
         "compare": "compare",

@@ -1,4 +1,4 @@
-"""Commands about runs: freeze, verify; and the schemas of all files."""
+"""Commands about runs: freeze, verify, seal; and the schemas of all files."""
 
 from __future__ import annotations
 
@@ -113,25 +113,63 @@ def _hashes(path: Path) -> dict[str, str]:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-def verify(runs: tuple[Path, ...]) -> int:
+@click.option(
+    "--public-key", "keys", multiple=True, type=PATH, help="PEM: each run must bear a seal made with one (repeatable)."
+)
+def verify(runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
     """Check that RUNS (runs, or folders of runs) are what was frozen. Names every changed, missing or extra file.
+
+    With --public-key, each run must bear a seal (see sciagent seal) that was made with one of the keys for this run.
 
     Exit code 0: all sound. 1: a run is not.
     """
     from ..runs import Run
+    from ..runs.seal import check_seal
 
     bad = 0
     for path in find(runs):
+        unsealed: list[str] = []
         try:
             run = Run.load(path)
             problems, label = run.problems(), run.label
         except SciagentError as error:
             problems, label = [str(error)], str(path)
-        bad += bool(problems)
-        click.echo(f"{label}: {'tampered' if problems else 'sound'}")
-        for problem in problems:
+        else:
+            unsealed = check_seal(run, keys) if keys else []
+        bad += bool(problems or unsealed)
+        sealed = "" if problems or not keys else ", seal not valid" if unsealed else ", sealed"
+        click.echo(f"{label}: {'tampered' if problems else 'sound'}{sealed}")
+        for problem in (*problems, *unsealed):
             click.echo(f"  {clean(problem)}")
     return 1 if bad else 0
+
+
+@click.command()
+@click.argument("runs", nargs=-1, type=PATH)
+@click.option("--key", type=PATH, default=None, help="Private key, PEM without a passphrase.")
+@click.option("--new-key", type=PATH, default=None, help="Make a key pair: FILE and FILE.pub.")
+def seal(runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None:
+    """Sign RUNS: an in-toto statement over tree digest and manifest, in a DSSE envelope, in RUN.seal.json.
+
+    \b
+    Example:
+        sciagent seal --new-key lab.pem
+        sciagent seal runs/ --key lab.pem
+        sciagent verify runs/ --public-key lab.pem.pub
+    """
+    from ..runs import Run
+    from ..runs import seal as seals
+
+    if new_key is not None:
+        click.echo(f"made: {new_key} (keep it to yourself) and {seals.new_key(new_key)}")
+        key = key or new_key
+    if runs and key is None:
+        raise click.UsageError("name the private key with --key, or make one with --new-key")
+    if not runs and new_key is None:
+        raise click.UsageError("name runs to seal")
+    for path in find(runs) if runs else ():
+        assert key is not None
+        click.echo(f"sealed: {seals.seal(Run.load(path), key)}")
 
 
 @click.command()

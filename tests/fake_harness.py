@@ -103,6 +103,7 @@ def main():
     turn = sum(args not in (["--version"], ["local"], ["onboard"], ["setup"]) for args in before)
     fake = os.environ["FAKE"]
     if fake == "hangs":
+        Path(os.environ["CHILD"]).write_text(str(os.getpid()))
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         print("thinking", flush=True)
         time.sleep(600)
@@ -136,6 +137,8 @@ def main():
     if fake == "links":
         Path("output/link.csv").unlink(missing_ok=True)
         Path("output/link.csv").symlink_to("/etc/hostname")
+    if fake == "odd-name":
+        Path(os.fsdecode(b"output/\xff.txt")).write_text("x")
     if fake == "strays":
         Path("scratch.txt").write_text("notes\n")
     print_events(turn)

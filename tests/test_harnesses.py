@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -223,6 +225,48 @@ def test_a_delivered_secret_is_withheld_and_fails_the_run(lab: Lab) -> None:
 def test_what_cannot_be_taken_fails_the_run(lab: Lab, fake: str, problem: str) -> None:
     lab.run(fake=fake, code=1)
     assert lab.problem() == problem
+
+
+def test_a_delivery_that_cannot_be_frozen_is_a_failed_run_without_one(lab: Lab) -> None:
+    lab.run(fake="odd-name", code=1)
+    assert lab.problem().startswith("the delivery can't be frozen")
+    assert not [f for f in lab.frozen().files if f.path.startswith("output/")]
+
+
+def test_a_full_disk_stops_the_harness(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    streams = process.Streams(full, tmp_path / "err", (), lambda line: None, 1_000)
+    ended = process.run_command(
+        ["sh", "-c", "echo x; sleep 60"],
+        cwd=tmp_path,
+        environment={},
+        stdin=None,
+        streams=streams,
+        deadline=None,
+        passed=lambda: None,
+    )
+    assert ended.stopped == "the logs can't be written: No space left on device"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_ends_the_harness_and_leaves_nothing(lab: Lab, number: signal.Signals) -> None:
+    work = lab.root / "work"
+    args = ["run", "t1", "--system-file", str(lab.system(fake="hangs")), "-o", "runs/sys", "--tasks", "tasks"]
+    command = [sys.executable, "-c", "from pytest_sciagent.cli import main; main()", *args, "--work", str(work)]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    child = lab.root / "child"
+    deadline = time.monotonic() + 30
+    while not (child.exists() and child.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    running.send_signal(number)
+    _, err = running.communicate(timeout=30)
+    assert (running.returncode, "interrupted" in err) == (2, True)
+    assert not list(work.iterdir())
+    assert not (lab.root / "runs/sys/t1").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child.read_text()), 0)
 
 
 def test_files_outside_output_are_told_and_fail_nothing(lab: Lab) -> None:

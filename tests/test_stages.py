@@ -167,6 +167,16 @@ def test_a_workspace_holds_the_visible_half_only(cohort: Cohort) -> None:
     assert not any("hidden" in name or "holdout" in name or "reference" in name for name in names)
     assert (cohort.root / "work/data/individuals.csv").stat().st_mode & 0o222 == 0
     assert sciagent("assemble", TASK, "work")[0] == 4
+    work = cohort.root / "work"
+    (work / "output/Result.md").write_text("# Report\n\n## Finding 1: x\n\nY.\n")
+    (work / "notes.txt").write_text("z\n")
+    code, _, err = sciagent("freeze", work, "--task", TASK, "--system", "s", "-o", "runs/s/one")
+    assert (code, "outside output/, not frozen: added: notes.txt" in err) == (0, True)
+    about = Run.load(cohort.root / "runs/s/one").manifest
+    assert (
+        about.inputs.before == about.inputs.after == {"data/individuals.csv": receipt["files"]["data/individuals.csv"]}
+    )
+    assert set(about.system.prompts) == {"CONTRACT.md", "PROMPT.md"}
     assert "{t0}" not in (cohort.root / "work/CONTRACT.md").read_text()
 
 

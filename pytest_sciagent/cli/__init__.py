@@ -22,6 +22,7 @@ class Commands(click.Group):
         "run": "run",
         "release": "run",
         "audit": "audit",
+        "probe": "probe",
         "freeze": "runs",
         "verify": "runs",
         "seal": "runs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import click
@@ -57,6 +58,7 @@ def run(
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
     failed = 0
+    signal.signal(signal.SIGTERM, _interrupt)  # so that being ended ends the harness, too
     for result in run_suite(wanted, os.environ, _tell, again=rerun_failed, work=work):
         failed += result.problem is not None
         if result.state == "done":
@@ -64,6 +66,10 @@ def run(
                 click.echo(f"  warning: {clean(warning)}", err=True)
     click.echo(f"{len(wanted)} runs in {folder}: {len(wanted) - failed} completed, {failed} not")
     return 1 if failed else 0
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _tell(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ from .common import PATH, doubts, find
 def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: Any) -> None:
     """Freeze what an agent left in WORKSPACE/output into a run.
 
-    Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last.
+    Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last. In a workspace
+    of `sciagent assemble`, prompts and hashes of the inputs are taken from its receipt.
 
     \b
     Example:
@@ -60,7 +62,8 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
         except OSError as error:
             raise SciagentError(f"the prompt can't be read: {error.strerror}", path=path) from None
 
-    prompts = {path.name: digest(path) for path in options["prompts"]}
+    handed = _handed_out(workspace)
+    prompts = {path.name: digest(path) for path in options["prompts"]} or handed.prompts
     told = {key: options[key] for key in ("harness", "harness_version", "model")}
     system = _model(System, {"name": options["system"], "prompts": prompts, **told})
     usage = _model(Usage, {key: options[key] for key in ("input_tokens", "output_tokens", "cost_usd")})
@@ -79,7 +82,7 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
             usage=usage,
             report=options["report"],
             logs=tuple(options["logs"]),
-            inputs_before=_hashes(before) if before is not None else None,
+            inputs_before=_hashes(before) if before is not None else handed.inputs,
         ),
         os.environ,
     )
@@ -87,8 +90,31 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
     click.echo(f"frozen: {frozen.run.label}, {files} files, tree {frozen.run.manifest.tree_sha256[:12]}, in {target}")
     if frozen.masked:
         click.echo(f"{frozen.masked} secrets masked in logs")
-    for warning in (*frozen.warnings, *doubts(frozen.run, tasks)):
+    for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *handed.strays):
         click.echo(f"warning: {clean(warning)}", err=True)
+
+
+@dataclass(frozen=True)
+class _HandedOut:
+    """What the receipt of an assembled workspace says: prompts, inputs, and files that came or changed outside output/.
+
+    The agent could have written it anew: what matters is compared with the task's own hashes later.
+    """
+
+    prompts: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, str] | None = None
+    strays: tuple[str, ...] = ()
+
+
+def _handed_out(workspace: Path) -> _HandedOut:
+    from ..tasks.workspace import RECEIPT, open_workspace
+
+    if not (workspace / RECEIPT).is_file():
+        return _HandedOut()
+    made = open_workspace(workspace)
+    inputs = {path: digest for path, digest in made.files.items() if path.startswith("data/")}
+    strays = tuple(f"outside output/, not frozen: {stray}" for stray in made.strays()[:20])
+    return _HandedOut(made.prompts, inputs, strays)
 
 
 def _model(cls: Any, values: dict[str, Any]) -> Any:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import JsonValue
+
 from ..checks import CheckContext, CheckResult, amendment, find_check
 from ..checks.recompute import Recalculated, Recomputation, StatedQuantity, from_card, from_plans
 from ..checks.rerun import Rerun, from_rerun, rerun
@@ -30,6 +32,7 @@ from ..scoring import RunFacts
 from ..tasks import Task
 from ..tasks.verification import Perturbation, Verification, VerificationFailed
 from ..text import one_line
+from .memory import with_memory
 from .questions import CANARY, Questions
 
 M = TypeVar("M", bound=Model)
@@ -53,6 +56,7 @@ class Case:
     """One run under evaluation: everything that its criteria look at, read on first use and kept.
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
+    memory: what the run's model knew of the task beforehand, by a memory probe; None where there is none.
     """
 
     run: Run
@@ -64,6 +68,7 @@ class Case:
     asking: Asking = "missing"
     rerun: RerunWish | None = None
     canary: bool = False
+    memory: dict[str, JsonValue] | None = None
     verification_problem: str | None = None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None, str], CheckResult | None] = field(default_factory=dict)
@@ -138,6 +143,9 @@ class Case:
 
     def verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
         """The verdict of one criterion: by its check, by the judge within the check's facts, or the reason for none."""
+        return with_memory(self._verdict(criterion, finding_id, judge), self.memory)
+
+    def _verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
         try:
             result = self.check(criterion, finding_id, judge)
         except CheckFailed as error:

@@ -14,6 +14,7 @@ from ..models import LedgerEntry
 from ..runs import Run
 from ..tasks import find_task, task_folders
 from .case import Case, RerunWish
+from .memory import memory_of
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Sources:
     def cache(self) -> Path:
         """Where results of verification scripts are kept; may be deleted at any time."""
         return self.rootdir / ".sciagent" / "cache"
+
+    @property
+    def probes(self) -> Path:
+        """Where memory probes lie."""
+        return self.rootdir / "probes"
 
     @cached_property
     def work_entries(self) -> dict[str, list[LedgerEntry]]:
@@ -81,4 +87,5 @@ def open_case(
         asking,
         sources.rerun,
         sources.canary,
+        memory_of(run.manifest, sources.probes),
     )

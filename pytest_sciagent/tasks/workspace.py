@@ -44,7 +44,7 @@ class Workspace:
     @property
     def prompts(self) -> dict[str, str]:
         """The hashes of what the agent is told, by file: what a run records as its prompts."""
-        return {name: self.files[name] for name in (CONTRACT, PROMPT)}
+        return {name: self.files[name] for name in (CONTRACT, PROMPT) if name in self.files}
 
     def strays(self) -> list[str]:
         """Files outside `output/` that were added, changed or removed since the workspace was handed out."""

@@ -12,6 +12,8 @@ from ..errors import SciagentError
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..models import LedgerEntry, Rubric
+    from ..runs import Run
+    from ..tasks import Task
 
 PATH = click.Path(path_type=Path)
 templates_option = click.option(
@@ -59,3 +61,37 @@ def rubrics_of(names: tuple[str, ...]) -> list[Rubric]:
     from ..rubrics import DEFAULT_RUBRIC, load_rubric
 
     return [load_rubric(name, Path.cwd(), Path.cwd()) for name in names or (DEFAULT_RUBRIC,)]
+
+
+def named_task(task: str, folders: tuple[Path, ...]) -> Task:
+    """The task with this id, or in this folder.
+
+    Raises:
+        SciagentError: there is none.
+    """
+    from ..tasks import Task, find_task, task_folders
+
+    if (Path(task) / "task.yaml").is_file():
+        return Task.load(Path(task))
+    places = task_folders(folders, Path.cwd())
+    found = find_task(task, places)
+    if found is None:
+        known = sorted({p.parent.name for place in places if place.is_dir() for p in place.glob("*/task.yaml")})
+        raise SciagentError(f"no task named {task!r}; known tasks: {', '.join(known) or 'none'}")
+    return found
+
+
+def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
+    """What will keep a frozen run from being scored: a task that nobody knows, a report without a finding."""
+    from ..findings import parse_findings
+    from ..tasks import find_task, task_folders
+
+    found = []
+    if find_task(run.manifest.task_id, task_folders(folders, Path.cwd())) is None:
+        found.append(
+            f"no task named {run.manifest.task_id!r} is known here: what needs it will not be assessed "
+            "(name its folder with --tasks)"
+        )
+    if run.manifest.report is not None and not parse_findings(run).findings:
+        found.append("the report registers no finding (## Finding 1: ...): the run will count as 0")
+    return found

@@ -15,6 +15,7 @@ from ..models import LedgerEntry
 from ..runs import Run
 from ..tasks import find_task, task_folders
 from .case import Case, RerunWish
+from .memory import memory_of
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Sources:
     def cache(self) -> Path:
         """Where results of verification scripts are kept; may be deleted at any time."""
         return self.rootdir / ".sciagent" / "cache"
+
+    @property
+    def probes(self) -> Path:
+        """Where memory probes lie."""
+        return self.rootdir / "probes"
 
     @cached_property
     def work_entries(self) -> dict[str, list[LedgerEntry]]:
@@ -85,4 +91,5 @@ def open_case(
         sources.rerun,
         sources.canary,
         sources.templates,
+        memory_of(run.manifest, sources.probes),
     )

@@ -1,0 +1,53 @@
+"""Text of agents and judges made fit for a report: secrets masked first, then controls made visible, then cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..runs.secrets import known_secrets, mask_secrets
+from ..text import clean, one_line, shorten
+
+_SHORTEST_SECRET = 8
+_KEPT, _LONGEST_KEPT = 50_000, 2_000
+# A word that an earlier writer cut: what is left of it may be the first half of a secret.
+_CUT_WORD = re.compile(r"[^\s\"'`\\,;<>&=…]{4,}…$")
+_NONCHARACTERS = re.compile(
+    "[\ufdd0-\ufdef" + "".join(chr(p << 16 | n) for p in range(17) for n in (0xFFFE, 0xFFFF)) + "]"
+)
+
+
+@dataclass
+class Safe:
+    """Makes text safe for one report. `known` are values that are masked wherever they stand."""
+
+    known: tuple[str, ...] = ()
+    _masked: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Safe:
+        """With the secrets that `environ` holds."""
+        return cls(tuple(known_secrets(environ)))
+
+    def masked(self, text: str) -> str:
+        """`text` with each secret masked; line numbers stay what they are."""
+        if len(text) < _SHORTEST_SECRET:
+            return text
+        found = self._masked.get(text)
+        if found is None:
+            found = _CUT_WORD.sub("…", mask_secrets(text, self.known, keep_lines=True)[0])
+            if len(text) <= _LONGEST_KEPT:  # the same words come again and again
+                if len(self._masked) >= _KEPT:
+                    self._masked.clear()
+                self._masked[text] = found
+        return found
+
+    def text(self, text: str, limit: int | None = None) -> str:
+        """Several lines: masked, controls and bidirectional marks shown as text, cut at `limit`."""
+        shown = _NONCHARACTERS.sub(lambda match: f"\\U{ord(match[0]):08x}", clean(self.masked(text)))
+        return shown if limit is None else shorten(shown, limit)
+
+    def line(self, text: str, limit: int) -> str:
+        """As `text`, on one line."""
+        return shorten(one_line(self.text(text)), limit)

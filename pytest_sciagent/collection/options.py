@@ -145,7 +145,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="PATH",
         help="write a report for people: every criterion with its evidence and what would raise it. One file that "
-        "needs no network; beyond some thousand criteria an index at PATH and a page for each run in a folder beside it",
+        "needs no network; beyond some thousand criteria an index at PATH and a page a run in a folder beside it",
     )
     add_gates(group, parser)
     add_judge_options(group, parser)

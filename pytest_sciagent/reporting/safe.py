@@ -13,9 +13,8 @@ _SHORTEST_SECRET = 8
 _KEPT, _LONGEST_KEPT = 50_000, 2_000
 # A word that an earlier writer cut: what is left of it may be the first half of a secret.
 _CUT_WORD = re.compile(r"[^\s\"'`\\,;<>&=…]{4,}…$")
-_NONCHARACTERS = re.compile(
-    "[\ufdd0-\ufdef" + "".join(chr(p << 16 | n) for p in range(17) for n in (0xFFFE, 0xFFFF)) + "]"
-)
+_ENDS = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
+_NONCHARACTERS = re.compile(f"[\ufdd0-\ufdef{_ENDS}]")
 
 
 @dataclass

@@ -13,7 +13,7 @@ from .changes import RunChanges
 from .conditions import text_of
 from .facts import facts_of, outcome_of, votes_of, warnings_of
 from .passages import Passages
-from .views import OUTCOMES, SIGNS, WORDS, Bar, GroupView, ItemView, Outcome
+from .views import OUTCOMES, WORDS, Bar, Change, GroupView, ItemView, Outcome
 
 if TYPE_CHECKING:
     from ...models import Criterion, Verdict
@@ -47,9 +47,7 @@ class ItemMaker:
         outcome = outcome_of(verdict.level, verdict.is_error)
         facts = verdict.receipt.facts if verdict.receipt is not None else {}
         passages, more_passages = self.passages.of(verdict.citations) if self.passages is not None else ((), "")
-        change, was = (
-            ("same", "") if self.changes is None else self.changes.of(finding, verdict.criterion_id, verdict.level)
-        )
+        change, was = self._change(verdict, finding)
         points, lost = self._points(criterion, verdict.level)
         return ItemView(
             anchor=f"{self.anchor}--{finding or 'run'}--{verdict.criterion_id}",
@@ -77,6 +75,11 @@ class ItemMaker:
             pointer=f"{place}.criteria[{position}]",
             nodeid=f"{self.nodeid}::{finding or 'run'}::{verdict.criterion_id}",
         )
+
+    def _change(self, verdict: Verdict, finding: str | None) -> tuple[Change, str]:
+        if self.changes is None:
+            return "same", ""
+        return self.changes.of(finding, verdict.criterion_id, verdict.level)
 
     def _points(self, criterion: Criterion | None, level: float | None) -> tuple[str, float]:
         if criterion is None or criterion.id not in self.counted:
@@ -128,9 +131,7 @@ def groups(
     items: Sequence[ItemView], dimensions: Sequence[tuple[str, str]], shares: Mapping[str, Interval]
 ) -> tuple[GroupView, ...]:
     """The items by dimension, in the rubric's order; in each the failing ones first, the dearest of them first."""
-    titles = dict(dimensions) | {
-        item.dimension: item.dimension for item in items if item.dimension not in dict(dimensions)
-    }
+    titles = dict(dimensions) | {i.dimension: i.dimension for i in items if i.dimension not in dict(dimensions)}
     found = []
     for id, title in titles.items():
         mine = sorted((i for i in items if i.dimension == id), key=lambda i: (OUTCOMES.index(i.outcome), -i.lost))

@@ -1,4 +1,4 @@
-"""An agent's report as HTML that can do nothing: no raw HTML, no images, no links but to http(s), every line's anchor."""
+"""An agent's report as HTML that can do nothing: no raw HTML, no images, no links but to http(s)."""
 
 from __future__ import annotations
 

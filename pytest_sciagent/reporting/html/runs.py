@@ -122,9 +122,8 @@ def _finding(
 ) -> FindingView:
     pointer = f"{maker.pointer}.findings[{position}]"
     items = _items(finding.verdicts, finding.id, maker, pointer)
-    left = (
-        case.questions.left_out(case.findings[finding.id]) if case is not None and finding.id in case.findings else ()
-    )
+    known = case.findings.get(finding.id) if case is not None else None
+    left = case.questions.left_out(known) if case is not None and known is not None else ()
     return FindingView(
         anchor=f"{maker.anchor}--{finding.id}",
         number=finding.number,

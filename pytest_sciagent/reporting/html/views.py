@@ -1,4 +1,4 @@
-"""What the pages show, as plain frozen data. All text in it is masked, cleaned and bounded; templates only escape it."""
+"""What the pages show, as plain frozen data. All text in it is masked, cleaned and bounded; templates escape it."""
 
 from __future__ import annotations
 

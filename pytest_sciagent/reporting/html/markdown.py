@@ -11,7 +11,6 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 MAX_CHARS = 120_000
-_SHIFT = 3
 _DEEPEST = 6
 _URL = 300
 
@@ -21,25 +20,25 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def render(text: str, prefix: str) -> tuple[Markup, tuple[int, ...]]:
+def render(text: str, prefix: str, depth: int) -> tuple[Markup, tuple[int, ...]]:
     """`text` (masked and cleaned Markdown) as HTML, and the lines (from 1) of its blocks, whose ids are `prefixN`.
 
-    Only the parser's own tags come out. Headings stand below those of the page, pictures become their words, and
+    Only the parser's own tags come out. Headings start at `depth`, pictures become their words, and
     links other than http(s) lose their target.
     """
     parser = _parser()
     tokens = parser.parse(text[:MAX_CHARS])
     lines: list[int] = []
     for token in tokens:
-        _tame_block(token, prefix, lines)
+        _tame_block(token, prefix, depth, lines)
         if token.children:
             token.children = _tame_inline(token.children)
     return Markup(parser.renderer.render(tokens, parser.options, {})), tuple(lines)
 
 
-def _tame_block(token: Token, prefix: str, lines: list[int]) -> None:
+def _tame_block(token: Token, prefix: str, depth: int, lines: list[int]) -> None:
     if token.type in ("heading_open", "heading_close"):
-        token.tag = f"h{min(int(token.tag[1:]) + _SHIFT, _DEEPEST)}"
+        token.tag = f"h{min(int(token.tag[1:]) + depth - 1, _DEEPEST)}"
     if token.type == "fence":
         token.info = ""  # would become a class
     if token.type == "table_open":

@@ -70,7 +70,7 @@ class _Book:
         self.json = json_path
 
     def in_one_file(self) -> list[Path]:
-        views = [self._view(n, f"#{name}") for n, name in enumerate(self.names)]
+        views = [self._view(n, f"#{name}", depth=4) for n, name in enumerate(self.names)]
         cohort = cohort_view(self.results, self.tally, self.material, self.baseline)
         write_atomically(self.path, self._page(self.path, cohort.title, cohort=cohort, runs=views))
         return [self.path]
@@ -80,7 +80,7 @@ class _Book:
         written = []
         for n, name in enumerate(self.names):
             page = folder / f"{name}.html"
-            view = self._view(n, f"{folder.name}/{page.name}#{name}")
+            view = self._view(n, f"{folder.name}/{page.name}#{name}", depth=2)
             index = f"../{self.path.name}"
             write_atomically(page, self._page(page, view.head.label, runs=[view], index_href=index))
             written.append(page)
@@ -90,8 +90,8 @@ class _Book:
         _drop_stale(folder, written)
         return [self.path, *written]
 
-    def _view(self, position: int, href: str) -> RunView:
-        view = run_view(self.results.runs[position], position, self.names[position], href, self.material)
+    def _view(self, position: int, href: str, depth: int) -> RunView:
+        view = run_view(self.results.runs[position], position, self.names[position], href, depth, self.material)
         self.tally.take(view)
         return view
 

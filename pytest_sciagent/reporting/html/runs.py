@@ -86,11 +86,11 @@ def run_head(run: RunResult, anchor: str, href: str, items: Sequence[ItemView]) 
     )
 
 
-def run_view(run: RunResult, position: int, anchor: str, href: str, material: Material) -> RunView:
-    """The page of `run`, the one at `position` of the results."""
+def run_view(run: RunResult, position: int, anchor: str, href: str, depth: int, material: Material) -> RunView:
+    """The page of `run`, the one at `position` of the results. The headings of its report start at `depth`."""
     case = material.open_case(run)
     safe = material.safe
-    report, blocks, name, left = _report(case, anchor, safe)
+    report, blocks, name, left = _report(case, anchor, depth, safe)
     changes = None if material.changes is None else material.changes.get(run.index.path)
     passages = None if case is None else Passages(case.quotes, safe, case.run.manifest.report, _prefix(anchor), blocks)
     pointer = f"runs[{position}]"
@@ -143,7 +143,7 @@ def _prefix(anchor: str) -> str:
     return f"{anchor}--L"
 
 
-def _report(case: Case | None, anchor: str, safe: Safe) -> tuple[Markup | None, tuple[int, ...], str, str]:
+def _report(case: Case | None, anchor: str, depth: int, safe: Safe) -> tuple[Markup | None, tuple[int, ...], str, str]:
     """The report rendered, the lines at which it can be reached, its name, and how much of it is left out."""
     if case is None:
         return None, (), "", ""
@@ -155,7 +155,7 @@ def _report(case: Case | None, anchor: str, safe: Safe) -> tuple[Markup | None, 
         return None, (), "", ""
     name = safe.line(case.run.manifest.report or "", MAX_TITLE)
     shown = safe.text(text)
-    rendered, blocks = render(shown, _prefix(anchor))
+    rendered, blocks = render(shown, _prefix(anchor), depth)
     left = len(shown) - MAX_CHARS
     return rendered, blocks, name, f"{left:,} more characters in {name} of the frozen run" if left > 0 else ""
 

@@ -1,4 +1,4 @@
-"""The HTML report in Chromium: it works without a network, obeys its reader, and nothing an agent wrote does anything."""
+"""The HTML report in Chromium: it works without a network, and nothing an agent wrote does anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pages import ROOT, Tab, new_tab, shipped_report, start_browser
+from pages import Tab, new_tab, shipped_report, start_browser
 from PIL import Image
 from sample import Cohort
 
@@ -85,7 +85,7 @@ def test_filters_show_what_fits_and_keep_it_in_the_address(tab: Tab, report: Pat
     page.fill("[name=q]", "no such words anywhere")
     page.wait_for_url("**q=no**")
     assert _shown(page) == 0
-    page.click("#reset")
+    page.click("#clear")
     assert page.locator("#count").inner_text() == "180 of 180 criteria"
     assert "#" not in page.url
 
@@ -104,7 +104,7 @@ def test_a_deep_link_opens_its_item_and_tells_what_would_raise_it(tab: Tab, repo
     box = item.bounding_box()
     assert box is not None
     assert 0 <= box["y"] < 400
-    assert page.evaluate("document.activeElement.parentElement.id") == ITEM
+    page.locator(f"[id='{ITEM}'] > summary:focus").wait_for()
     assert "What would raise this to 1" in item.inner_text()
     assert "+1.5 points" in item.inner_text()
     assert "The condition it met: level ½" in item.inner_text()
@@ -235,7 +235,7 @@ The slope of the series is 2.50 units per year, from `output/results/table.csv` 
 | `</script>` | [x](javascript:{EVIL}) |
 """
 HOSTILE_CSV = (
-    f"year,\"<img src=x onerror={EVIL}>\"\n2000,\"</td></table><script>{EVIL}</script>\"\n2001,\x1b[31m2.50\n2002,3\n"
+    f'year,"<img src=x onerror={EVIL}>"\n2000,"</td></table><script>{EVIL}</script>"\n2001,\x1b[31m2.50\n2002,3\n'
 )
 HOSTILE_CRITERION = f"""\
 from pytest_sciagent import Verdict, criterion
@@ -248,7 +248,8 @@ def hostile(run, finding):
     cited = Citation(file='output/results/table.csv', place='line 2', quote='</td></table><script>{EVIL}</script>',
                      verified=True)
     other = Citation(file=X, place=X, quote=X, verified=False)
-    facts = {{X: X, 'list': [X, {{X: X}}], 'rows': [{{X: X}}], 'votes': [{{'judge': X, 'draw': X, 'level': X, 'status': X}}],
+    facts = {{X: X, 'list': [X, {{X: X}}], 'rows': [{{X: X}}],
+             'votes': [{{'judge': X, 'draw': X, 'level': X, 'status': X}}],
              'instructions_in_evidence': [{{'file': X, 'line': X, 'excerpt': X}}]}}
     return Verdict(criterion_id='own.hostile', status='assessed', level=0.0, reason=X, reason_code='x',
                    citations=(cited, other), receipt=Receipt(source=X, facts=facts))
@@ -291,7 +292,7 @@ def test_a_hostile_run_is_inert(tab: Tab, hostile: Cohort, monkeypatch: pytest.M
         assert not set(text) & set("\x1b\x07\u202e\u202c\u200b")
         assert "\\u202e" in text
     assert "\\x1b[31mred\\x1b[0m" in text  # of the page that holds the report
-    assert f"[one](javascript:{EVIL})" in text or "one" in text
+    assert "http://good.example/page" in links
 
 
 def test_the_cell_that_a_hostile_table_holds_is_shown(hostile: Cohort, tab: Tab) -> None:
@@ -300,9 +301,3 @@ def test_the_cell_that_a_hostile_table_holds_is_shown(hostile: Cohort, tab: Tab)
     item = page.locator("[id='alpha--t1--finding_1--own.hostile']")
     assert item.locator("tr.cited mark").inner_text() == f"</td></table><script>{EVIL}</script>"[:40][:39] + "…"
     assert "fell" not in item.inner_text()
-
-
-def test_the_picture_in_the_readme_is_small() -> None:
-    with Image.open(ROOT / "docs" / "report.png") as image:
-        assert image.width <= 1600
-    assert (ROOT / "docs" / "report.png").stat().st_size < 300_000

@@ -10,7 +10,7 @@ from ..runs.secrets import known_secrets, mask_secrets
 from ..text import clean, one_line, shorten
 
 _SHORTEST_SECRET = 8
-_KEPT, _LONGEST_KEPT = 50_000, 2_000
+_MOST_KEPT, _LONGEST_KEPT = 50_000, 2_000
 # A word that an earlier writer cut: what is left of it may be the first half of a secret.
 _CUT_WORD = re.compile(r"[^\s\"'`\\,;<>&=…]{4,}…$")
 _ENDS = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
@@ -22,7 +22,7 @@ class Safe:
     """Makes text safe for one report. `known` are values that are masked wherever they stand."""
 
     known: tuple[str, ...] = ()
-    _masked: dict[str, str] = field(default_factory=dict)
+    _kept: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Safe:
@@ -33,18 +33,17 @@ class Safe:
         """`text` with each secret masked; line numbers stay what they are."""
         if len(text) < _SHORTEST_SECRET:
             return text
-        found = self._masked.get(text)
-        if found is None:
-            found = _CUT_WORD.sub("…", mask_secrets(text, self.known, keep_lines=True)[0])
-            if len(text) <= _LONGEST_KEPT:  # the same words come again and again
-                if len(self._masked) >= _KEPT:
-                    self._masked.clear()
-                self._masked[text] = found
-        return found
+        return _CUT_WORD.sub("…", mask_secrets(text, self.known, keep_lines=True)[0])
 
     def text(self, text: str, limit: int | None = None) -> str:
         """Several lines: masked, controls and bidirectional marks shown as text, cut at `limit`."""
-        shown = _NONCHARACTERS.sub(lambda match: f"\\U{ord(match[0]):08x}", clean(self.masked(text)))
+        shown = self._kept.get(text)
+        if shown is None:
+            shown = _NONCHARACTERS.sub(lambda match: f"\\U{ord(match[0]):08x}", clean(self.masked(text)))
+            if len(text) <= _LONGEST_KEPT:  # the same words come again and again
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[text] = shown
         return shown if limit is None else shorten(shown, limit)
 
     def line(self, text: str, limit: int) -> str:

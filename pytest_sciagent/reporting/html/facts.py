@@ -64,7 +64,8 @@ def _grid(rows: Sequence[Mapping[str, Any]], safe: Safe) -> Grid:
 
 
 def _words(name: str, safe: Safe) -> str:
-    return safe.line(name.replace("_", " "), 80)
+    """A fact's name as words; one that is a path stays as it is."""
+    return safe.line(name.replace("_", " ") if name.isidentifier() else name, 80)
 
 
 def _text(value: Any, safe: Safe, limit: int) -> str:
@@ -87,7 +88,7 @@ def votes_of(facts: Mapping[str, Any], safe: Safe) -> Votes | None:
         outcome = _outcome_of_vote(vote)
         status = str(vote.get("status", "")).replace("_", " ")
         shown = safe.line(status, 40) if outcome == "error" else SIGNS[outcome]
-        rows.append((safe.line(str(vote.get("judge")), 80), str(vote.get("draw")), outcome, shown))
+        rows.append((safe.line(str(vote.get("judge")), 80), safe.line(str(vote.get("draw")), 20), outcome, shown))
     levels = {_outcome_of_vote(vote) for vote in votes}
     agreement, flips = facts.get("agreement"), facts.get("flip_rate")
     told = [f"{len(votes)} votes"]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ...scoring.interval import format_fraction
+from ...scoring.profiles import exact
 from ..safe import Safe
 from .changes import RunChanges
 from .conditions import text_of
@@ -64,7 +65,7 @@ class ItemMaker:
             decided_by=self._decided_by(verdict),
             met=_met(criterion, outcome),
             next=_next(criterion, outcome),
-            gain=f"+{short(Fraction(str(criterion.weight)) / 2)} points" if criterion is not None and lost else "",
+            gain=f"+{short(exact(criterion.weight) / 2)} points" if criterion is not None and lost else "",
             passages=passages,
             more_passages=more_passages,
             facts=facts_of(facts, self.safe),
@@ -84,10 +85,10 @@ class ItemMaker:
     def _points(self, criterion: Criterion | None, level: float | None) -> tuple[str, float]:
         if criterion is None or criterion.id not in self.counted:
             return "beside the score", 0.0
-        weight = Fraction(str(criterion.weight))
+        weight = exact(criterion.weight)
         if level is None:
             return f"? of {short(weight)}", 0.0
-        earned = weight * Fraction(str(level))
+        earned = weight * exact(level)
         return f"{short(earned)} of {short(weight)}", float(max(weight, Fraction(0)) - earned)
 
     def _decided_by(self, verdict: Verdict) -> str:

@@ -27,7 +27,9 @@
 
   const parse = () => {
     const text = location.hash.slice(1);
-    if (!text.includes("=")) return { at: decodeURIComponent(text) };
+    if (!text.includes("=")) {
+      try { return { at: decodeURIComponent(text) }; } catch { return {}; }
+    }
     return Object.fromEntries(new URLSearchParams(text));
   };
   const address = (wanted) => {
@@ -142,8 +144,7 @@
   };
 
   const follow = () => {
-    let w;
-    try { w = parse(); } catch { w = {}; }
+    const w = parse();
     if (NAMES.some((name) => w[name])) {
       for (const control of form.elements) if (control.name) control.value = w[control.name] || "";
       extra = w.criterion ? { criterion: w.criterion } : {};
@@ -164,7 +165,7 @@
       apply(w);
     }, 120);
   });
-  byId("reset").addEventListener("click", () => {
+  byId("clear").addEventListener("click", () => {
     form.reset();
     extra = {};
     history.replaceState(null, "", address({}));
@@ -234,4 +235,6 @@
 
   apply({});
   follow();
+  // Once all is loaded the browser goes to the address itself, which takes the focus away: go there again after it.
+  addEventListener("load", () => setTimeout(() => goTo(parse().at), 50));
 })();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,38 @@ def test_the_same_session_writes_the_same_page(cohort: Cohort) -> None:
     assert (cohort.root / "out.html").read_bytes() == first
 
 
+def test_workers_change_nothing(cohort: Cohort) -> None:
+    cohort.run()
+    cohort.run("beta")
+    cohort.record()
+    _report(cohort, "-p", "no:xdist")
+    first = (cohort.root / "out.html").read_bytes()
+    done = cohort.pytest("--sciagent-run=runs", "--sciagent-html=out.html", "-n2", fresh=True)
+    assert done.ret == 1
+    assert (cohort.root / "out.html").read_bytes() == first
+
+
+def test_long_names_and_odd_places(cohort: Cohort, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ONE_FILE", 1)
+    cohort.run("s" * 120)
+    cohort.record()
+    done = cohort.pytest("--sciagent-run=runs", "--sciagent-html=a b#1?.html")
+    assert done.ret == 1
+    (page,) = (cohort.root / "a b#1?_files").iterdir()
+    links = {a.get("href", "") for a in parse(page).iter("a")}
+    assert "../a%20b%231%3F.html" in links
+    targets = {a.get("href", "").split("#")[0] for a in parse(cohort.root / "a b#1?.html").iter("a")}
+    assert f"a%20b%231%3F_files/{page.name}" in targets
+
+
+def test_a_selection_shows_what_was_tested(cohort: Cohort) -> None:
+    cohort.run()
+    cohort.record()
+    page = _report(cohort, "-k", "finding_2 and rob.zero")
+    assert list(items_of(page)) == ["alpha--t1--finding_2--rob.zero"]
+    assert "7 of 8 criteria were not tested" in words(page)
+
+
 # ---- properties
 
 ALLOWED = {
@@ -373,6 +406,13 @@ def test_a_known_secret_never_comes_through_not_even_cut(before: str, after: str
 
 def test_ends_of_earlier_cuts_are_dropped() -> None:
     assert Safe().text("the key is sk-proj-Abcd…") == "the key is …"
+
+
+@pytest.mark.parametrize("text", ["[" * 300_000, "a" * 300_000 + "…", "-----BEGIN " * 30_000, "password=" * 30_000])
+def test_making_text_safe_takes_no_longer_than_reading_it(text: str) -> None:
+    started = time.process_time()
+    Safe((KNOWN,)).text(text)
+    assert time.process_time() - started < 3
 
 
 def test_controls_are_shown_as_text() -> None:

@@ -11,8 +11,8 @@ from ..text import clean, one_line, shorten
 
 _SHORTEST_SECRET = 8
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 2_000
-# A word that an earlier writer cut: what is left of it may be the first half of a secret.
-_CUT_WORD = re.compile(r"[^\s\"'`\\,;<>&=…]{4,}…$")
+_LONGEST_WORD = 200
+_NO_WORD = re.compile(r".*[\s\"'`\\,;<>&=…]", re.DOTALL)
 _ENDS = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
 _NONCHARACTERS = re.compile(f"[\ufdd0-\ufdef{_ENDS}]")
 
@@ -33,7 +33,7 @@ class Safe:
         """`text` with each secret masked; line numbers stay what they are."""
         if len(text) < _SHORTEST_SECRET:
             return text
-        return _CUT_WORD.sub("…", mask_secrets(text, self.known, keep_lines=True)[0])
+        return _without_cut_word(mask_secrets(text, self.known, keep_lines=True)[0])
 
     def text(self, text: str, limit: int | None = None) -> str:
         """Several lines: masked, controls and bidirectional marks shown as text, cut at `limit`."""
@@ -49,3 +49,12 @@ class Safe:
     def line(self, text: str, limit: int) -> str:
         """As `text`, on one line."""
         return shorten(one_line(self.text(text)), limit)
+
+
+def _without_cut_word(text: str) -> str:
+    """`text` without the last word, where an earlier writer has cut it: that may be the first half of a secret."""
+    if not text.endswith("…"):
+        return text
+    end = text[:-1][-_LONGEST_WORD:]
+    before = _NO_WORD.match(end)
+    return text[: len(text) - 1 - len(end)] + (before[0] if before is not None else "") + "…"

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -80,8 +81,8 @@ class _Book:
         written = []
         for n, name in enumerate(self.names):
             page = folder / f"{name}.html"
-            view = self._view(n, f"{folder.name}/{page.name}#{name}", depth=2)
-            index = f"../{self.path.name}"
+            view = self._view(n, f"{quote(folder.name)}/{quote(page.name)}#{name}", depth=2)
+            index = f"../{quote(self.path.name)}"
             write_atomically(page, self._page(page, view.head.label, runs=[view], index_href=index))
             written.append(page)
         cohort = cohort_view(self.results, self.tally, self.material, self.baseline)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from ...digest import sha256_bytes
 from ...models import RunManifest
 from ...runs import UnsafeFile
 from ...text import slug
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 MAX_NOTES = 12
 MAX_LEFT_OUT = 12
 MAX_TITLE = 200
+MAX_NAME = 150
 STATES = {"undelivered": "not delivered: counts as 0", "broken": "not what was frozen: not scored"}
 
 
@@ -64,6 +66,8 @@ def anchors(runs: Sequence[RunResult]) -> list[str]:
     found = []
     for run in runs:
         name = slug(run.index.label.replace("/", "--"))
+        if len(name) > MAX_NAME:
+            name = f"{name[:MAX_NAME]}-{sha256_bytes(name.encode())[:8]}"
         seen[name.lower()] += 1
         found.append(name if seen[name.lower()] == 1 else f"{name}~{seen[name.lower()]}")
     return found

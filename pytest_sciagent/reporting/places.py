@@ -41,7 +41,7 @@ def _lines(path: Path) -> Iterator[tuple[str, int]]:
 
     try:
         tree = yaml.compose(path.read_text("utf-8"), Loader=yaml.SafeLoader)
-    except (OSError, ValueError, yaml.YAMLError):
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return
     for node in _values(tree, "criteria"):
         for item in node.value if isinstance(node, yaml.SequenceNode) else ():

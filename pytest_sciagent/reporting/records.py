@@ -14,20 +14,28 @@ from .results import FindingResult, Results, RunResult
 
 @dataclass(frozen=True, slots=True)
 class VerdictRecord:
-    """One verdict in its place. `criterion` and `rubric` are None for a criterion of the user's own; `effect` is None
-    for one that does not count for the finding's score."""
+    """One verdict in its place. `criterion` and `rubric` are None for a criterion of the user's own.
+
+    value: what the criterion is worth in points of 100; None where it does not count for the finding's score.
+    """
 
     run: RunResult
     finding: FindingResult | None
     verdict: Verdict
     criterion: Criterion | None
     rubric: Rubric | None
-    effect: Interval | None
+    value: Fraction | None
+
+    @property
+    def effect(self) -> Interval | None:
+        """Points (0 or less) that the level takes from the finding's score."""
+        return score_effect(self.value, self.verdict.level) if self.value is not None else None
 
     @property
     def lost(self) -> Fraction:
         """Points that are surely lost."""
-        return -self.effect.high if self.effect is not None else Fraction(0)
+        effect = self.effect
+        return -effect.high if effect is not None else Fraction(0)
 
     @property
     def place(self) -> str:
@@ -45,8 +53,7 @@ def verdict_records(results: Results) -> Iterator[VerdictRecord]:
             for verdict in run.verdicts if finding is None else finding.verdicts:
                 criterion, rubric = known.get(verdict.criterion_id, (None, None))
                 value = values.get(verdict.criterion_id)
-                effect = score_effect(value, verdict.level) if value is not None else None
-                yield VerdictRecord(run, finding, verdict, criterion, rubric, effect)
+                yield VerdictRecord(run, finding, verdict, criterion, rubric, value)
 
 
 def costliest(records: Iterable[VerdictRecord]) -> list[VerdictRecord]:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..gates.decision import exact
 from ..gates.thresholds import verdicts_of
 from ..ledger.store import write_atomically
 from ..scoring.interval import Interval, format_fraction
@@ -20,7 +21,7 @@ from .words import Words
 
 if TYPE_CHECKING:
     from ..gates import Decision
-    from ..gates.against import AgainstBaseline
+    from ..gates.against import AgainstBaseline, LevelChange
 
 LIMIT = 900_000
 """Bytes. GitHub drops a step summary of 1 MiB or more, and other steps write into the same one."""
@@ -115,7 +116,7 @@ def _fallen(against: AgainstBaseline, records: list[VerdictRecord], words: Words
     now = {(r.run.index.label, r.verdict.finding, r.verdict.criterion_id): r for r in records}
     fallen = [(change, now.get((change.label, change.finding, change.criterion_id))) for change in against.changes]
     fallen = [(change, record) for change, record in fallen if change.fell]
-    fallen.sort(key=lambda pair: (-pair[1].lost if pair[1] is not None else Fraction(0), pair[0].label))
+    fallen.sort(key=lambda pair: (-_cost(*pair), pair[0].label))
     raised = len(against.changes) - len(fallen)
     yield from ("", f"### Fallen since the baseline ({len(fallen)}; raised: {raised})", "")
     yield f"Baseline: {code(words.line(against.name, REASON))}. Findings are matched by their ids."
@@ -125,6 +126,13 @@ def _fallen(against: AgainstBaseline, records: list[VerdictRecord], words: Words
         reason = code(words.line(record.verdict.reason, REASON)) if record is not None else "nothing was delivered"
         yield f"- {where} {change.before:g} → {change.after:g}: {reason}"
     yield from _more(len(fallen) - MAX_FALLEN)
+
+
+def _cost(change: LevelChange, record: VerdictRecord | None) -> Fraction:
+    """Points of a finding that the fall costs; a run that delivered nothing comes first."""
+    if record is None:
+        return Fraction(100)
+    return (record.value or Fraction(0)) * (exact(change.before) - exact(change.after))
 
 
 def _costliest(records: list[VerdictRecord], words: Words) -> Iterator[str]:

@@ -122,6 +122,8 @@ class Board:
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
         result = run_result(index, case, verdicts, self.state.rubrics, judge)
+        mask = self.state.words.mask  # the words of verdicts are masked when they come in
+        result = replace(result, findings=tuple(replace(f, title=mask(f.title)) for f in result.findings))
         if case is not None:
             result = replace(result, costs=_costs(case, verdicts.values(), judge))
         if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run

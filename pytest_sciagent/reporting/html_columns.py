@@ -7,17 +7,18 @@ is marked in its cell, and is counted above the table.
 from __future__ import annotations
 
 import html
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pytest_html import extras
 
 from ..collection.status import PROPERTY
+from ..collection.told import Told
 from ..text import one_line
 from .junit import level_counts
 
 if TYPE_CHECKING:
+    from ..models import Citation
     from .board import Board
 
 COLUMNS = ("level", "weight", "dimension")
@@ -39,11 +40,13 @@ class HtmlColumns:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Put the evidence of a criterion below level 1 into its row: a few quotes, cut."""
-        wire = next((value for name, value in report.user_properties if name == PROPERTY), None)
-        verdict = json.loads(wire).get("verdict") if isinstance(wire, str) and report.when != "teardown" else None
-        if verdict is not None and verdict["level"] != 1 and (quotes := verdict["citations"][:MAX_QUOTES]):
+        told = Told.read(dict(report.user_properties).get(PROPERTY)) if report.when != "teardown" else None
+        if told is None or isinstance(told.outcome, str) or told.outcome.level == 1:
+            return
+        verdict = told.outcome
+        if quotes := verdict.citations[:MAX_QUOTES]:
             shown = "".join(f"<li>{_quote(quote)}</li>" for quote in quotes)
-            more = len(verdict["citations"]) - len(quotes)
+            more = len(verdict.citations) - len(quotes)
             rest = f"<p>and {more} more (see --sciagent-json)</p>" if more else ""
             mine = extras.html(f"<ul>{shown}</ul>{rest}")
             vars(report)["extras"] = [*vars(report).get("extras", []), mine]
@@ -74,7 +77,7 @@ class HtmlColumns:
         prefix += [_STYLE, *(f"<p>{html.escape(one_line(line, MAX_LINE))}</p>" for line in told)]
 
 
-def _quote(citation: dict[str, Any]) -> str:
-    state = {True: "found", False: "not found"}.get(citation["verified"], "not looked up")
-    text = f"{citation['file']} ({state}): {citation['quote']}"
+def _quote(citation: Citation) -> str:
+    state = "not looked up" if citation.verified is None else "found" if citation.verified else "not found"
+    text = f"{citation.file} ({state}): {citation.quote}"
     return html.escape(one_line(text, MAX_QUOTE))

@@ -38,11 +38,19 @@ class Words:
 
     def verdict(self, verdict: Verdict) -> Verdict:
         """`verdict` with the secrets in its reason, citations and receipt masked; itself where there is none."""
-        told = verdict.model_dump(include=set(_FREE))
         # One search over everything is far cheaper than one for each of many short texts.
-        if not mask_secrets("\n".join(_texts(told)), self._known)[1]:
+        if not mask_secrets("\n".join(_texts_of(verdict)), self._known)[1]:
             return verdict
+        told = verdict.model_dump(include=set(_FREE))
         return type(verdict).model_validate(verdict.model_dump() | _map(told, self.mask))
+
+
+def _texts_of(verdict: Verdict) -> Iterator[str]:
+    yield verdict.reason
+    for citation in verdict.citations:
+        yield from (citation.file, citation.place or "", citation.quote)
+    if verdict.receipt is not None:
+        yield from _texts(verdict.receipt.facts)
 
 
 def _texts(value: Any) -> Iterator[str]:

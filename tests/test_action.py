@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from action_runner import ACTION, ROOT, run_action
 from github_api import TOKEN, GitHubApi
 from sample import Cohort
 from test_ci import git, pull_request
+
+from pytest_sciagent.cli import Commands
 
 WORKFLOWS = [ROOT / ".github" / "workflows" / "evaluate.yml", *sorted((ROOT / "examples").glob("github-*.yml"))]
 QUIET = "-p no:cacheprovider -p no:anyio -p no:hypothesispytest"
@@ -192,6 +195,44 @@ def test_parts_leave_records_and_the_last_job_decides(checkout: Checkout) -> Non
     assert "3 records in verdicts" in done.log
     assert done.outputs["outcome"] == "pass"
     assert len(checkout.api.comments) == 1
+
+
+AGENT = """\
+import pathlib, sys
+
+print('::error file=x::the agent says so')
+if 'broken' in sys.argv:
+    sys.exit(3)
+for name, text in {
+    'code/fit.py': 'print(2.5)\\n',
+    'results/table.csv': 'year,value\\n2000,2.50\\n',
+    'Result.md': '# R\\n\\n## Finding 1: it rises\\n\\n2.50 from `output/results/table.csv` by `output/code/fit.py`.\\n',
+}.items():
+    path = pathlib.Path('output', name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+"""
+needs_run = pytest.mark.skipif("run" not in Commands._where, reason="there is no command 'sciagent run' yet")
+
+
+@needs_run
+@pytest.mark.parametrize("how", ["works", "broken"])
+def test_the_agent_is_run_first_and_its_runs_are_tested(checkout: Checkout, how: str) -> None:
+    checkout.make_run("stale", "be quick", place=".sciagent/head-runs/t9")  # of an earlier job
+    agent = checkout.root / "agent.py"
+    agent.write_text(AGENT)
+    command = [sys.executable, str(agent), "{prompt_file}", how]
+    system = {"schema": "sciagent-system/1", "name": "mine", "harness": "argv", "command": command, "fixing_turns": 0}
+    (checkout.root / "system.yaml").write_text(yaml.safe_dump(system))
+    done = checkout.go(system_file="system.yaml", tasks="t1", prompts_from="", pytest_args="--sciagent-min-score=1")
+    assert done.codes["Run the agent with the prompts of this checkout"] == 0, done.log
+    results = json.loads((checkout.root / "sciagent-report" / "results.json").read_text())
+    (run,) = results["runs"]
+    assert (run["system"], run["task_id"]) == ("mine", "t1")
+    assert run["state"] == ("sound" if how == "works" else "undelivered")
+    assert done.outputs["outcome"] == ("inconclusive" if how == "works" else "fail")  # no judge; a failed run has 0
+    log = re.sub(r"^::stop-commands::(\w+)$.*?^::\1::$", "", done.log, flags=re.DOTALL | re.MULTILINE)
+    assert "::error file=x" not in log
 
 
 # ---- the files themselves

@@ -96,6 +96,7 @@ def run(system_file: str, tasks: str, output: str) -> int:
     On a fork nothing is run: there are no keys, and the gates will be inconclusive.
     """
     from ..ci.guard import run_guarded, this_program
+    from ..runs.discover import find_runs
 
     job, folder = _job(), Path(output)
     if job.pull_request is not None and job.pull_request.is_fork:
@@ -103,10 +104,14 @@ def run(system_file: str, tasks: str, output: str) -> int:
         return 0
     if folder.is_dir():
         shutil.rmtree(folder)
-    arguments = ["run", *_words(tasks), "--system-file", system_file, "-o", output]
+    wanted = _words(tasks)
+    arguments = ["run", *wanted, "--system-file", system_file, "-o", output]
     code = run_guarded(this_program(*arguments), on_github=job.on_github)
     if code not in (0, 1):
         return code
+    made = len(find_runs(folder)) if folder.is_dir() else 0
+    if made < len(wanted):  # one that could not be started is no run, and would be missing without a word
+        raise SciagentError(f"the agent left {made} runs for {len(wanted)} tasks: see the log of this step")
     job.tell(runs=output)
     return 0
 

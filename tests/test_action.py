@@ -206,7 +206,7 @@ if 'broken' in sys.argv:
 for name, text in {
     'code/fit.py': 'print(2.5)\\n',
     'results/table.csv': 'year,value\\n2000,2.50\\n',
-    'Result.md': '# R\\n\\n## Finding 1: it rises\\n\\n2.50 from `output/results/table.csv` by `output/code/fit.py`.\\n',
+    'Result.md': '# R\\n\\n## Finding 1: it rises\\n\\n2.50 from `output/results/table.csv`.\\n',
 }.items():
     path = pathlib.Path('output', name)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,10 @@ class RunScored(Part):
 
 
 class ResultsFile(Part):
-    """All scores and verdicts of one session. `incomplete_because`: why no gate is decided by it."""
+    """All scores and verdicts of one session.
+
+    incomplete_because: why no gate is decided by it. notes: how the judge was asked, where that is not as usual.
+    """
 
     schema_: Literal["sciagent-results/1"] = Field(alias="schema")
     plugin_version: str
@@ -147,5 +150,6 @@ class ResultsFile(Part):
     rubrics: tuple[RubricUsed, ...]
     gate: GatesResult | None
     baseline: BaselineResult | None = None
+    notes: tuple[str, ...] = ()
     systems: tuple[SystemScore, ...]
     runs: tuple[RunScored, ...]

@@ -185,6 +185,8 @@ def _foot(results: Results, words: Words) -> Iterator[str]:
     judge = "none known" if results.judge is None else results.judge.label
     yield from ("", f"Criteria: {told}. Scores are points of 0..100, low..high where something is open.")
     yield f"Rubric {code(words.line(rubrics, REASON))}, judge {code(words.line(judge, REASON))}."
+    for note in results.notes[:MAX_NOTES]:
+        yield f"- {code(words.line(note, REASON))}"
 
 
 _WORDS = ("at level 1", "at 0.5", "at 0", "not assessed", "in error")

@@ -81,7 +81,19 @@ def test_a_run_without_prompts_is_not_of_the_head(head: Cohort) -> None:
     head.record(lambda run, finding, criterion: 1)
     outcome, told = decision(head, FROM, code=10)
     assert outcome == "inconclusive"
-    assert "beta/t1 records no prompt" in told
+    assert "beta/t1 records no prompt of its system" in told
+
+
+def test_what_the_program_hands_out_is_no_prompt_of_the_system(head: Cohort) -> None:
+    run = head.root / "runs" / "alpha" / "t1"
+    assert head.sciagent("assemble", "t1", "work")[0] == 0
+    ours = {name: (head.root / "work" / name).read_text() for name in ("PROMPT.md", "CONTRACT.md")}
+    record_prompts(run, {**ours, "agent.md": "be careful"})
+    assert decision(head, FROM, code=0)[0] is None
+    record_prompts(run, {**ours, "PROMPT.md": "another", "agent.md": "be careful"})
+    assert "PROMPT.md, which can't be read there" in decision(head, FROM, code=10)[1]
+    record_prompts(run, ours)
+    assert "alpha/t1 records no prompt of its system" in decision(head, FROM, code=10)[1]
 
 
 def test_a_changed_prompt_that_no_run_is_made_with(head: Cohort) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,10 +40,18 @@ class HeadPrompts:
         return f"{self.problems[0]}{more}"
 
 
-def head_prompts(runs: Iterable[RunIndex], folder: Path, shown: str, changed: Sequence[Path]) -> HeadPrompts | None:
+def head_prompts(
+    runs: Iterable[RunIndex],
+    folder: Path,
+    shown: str,
+    changed: Sequence[Path],
+    handed_out: Callable[[str], Mapping[str, str]],
+) -> HeadPrompts | None:
     """Compare the prompts that `runs` record (path and SHA-256) with the files in `folder`.
 
-    Recorded paths count from `folder`. Of the `changed` files each must be among the recorded prompts of some run.
+    Recorded paths count from `folder`. What this program itself hands out with a task (`handed_out`: from the task's id
+    to names and SHA-256) is no prompt of a system, and is of the head as long as it is unchanged. Of the `changed`
+    files each must be among the recorded prompts of some run.
 
     Returns:
         None if every run is of the head.
@@ -56,11 +64,14 @@ def head_prompts(runs: Iterable[RunIndex], folder: Path, shown: str, changed: Se
     for index in runs:
         if index.state == "broken":
             continue  # an error in itself, and no gate is decided over it
-        prompts = Run.load(Path(index.path)).manifest.system.prompts
+        ours = handed_out(index.task_id).items()
+        prompts = dict(Run.load(Path(index.path)).manifest.system.prompts.items() - ours)
         recorded |= set(prompts.values())
         if not prompts:
-            problems.append(f"{index.label} records no prompt")
-        problems += [f"{index.label} {said}" for path in prompts if (said := _difference(folder, path, prompts[path]))]
+            problems.append(f"{index.label} records no prompt of its system")
+        problems += [
+            f"{index.label} {said}" for path in sorted(prompts) if (said := _difference(folder, path, prompts[path]))
+        ]
     for file in changed:
         try:
             digest = sha256_bytes(file.read_bytes())

@@ -8,8 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..layout import MANIFEST
+from ..tasks import find_task
+from ..tasks.workspace import handed_out
 from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
 from .decision import Gate
@@ -68,8 +71,14 @@ def _head_prompts(state: SessionState) -> HeadPrompts | None:
     options = state.options.gates
     if options.prompts_from is None:
         return None
+
+    def told(task_id: str) -> dict[str, str]:
+        task = find_task(task_id, state.sources.task_folders)
+        texts = handed_out(task) if task is not None else {}
+        return {name: sha256_bytes(text.encode()) for name, text in texts.items()}
+
     shown = _shown(options.prompts_from, state.options.base)
-    return head_prompts(state.indexes.values(), options.prompts_from, shown, options.changed_prompts)
+    return head_prompts(state.indexes.values(), options.prompts_from, shown, options.changed_prompts, told)
 
 
 def _shown(path: Path, base: Path) -> str:

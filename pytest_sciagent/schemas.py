@@ -7,8 +7,10 @@ import json
 from pydantic import BaseModel
 
 from .models import LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
+from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
+from .models.results import ResultsFile
 from .models.task import Provenance
 
 _MODELS: dict[str, type[BaseModel]] = {
@@ -21,6 +23,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "probe": Probe,
     "rubric": Rubric,
     "verdicts": LedgerFile,
+    "results": ResultsFile,
+    "verdict": VerdictLine,
 }
 
 

@@ -239,7 +239,7 @@ def test_another_judge_is_refused_at_once_or_told_everywhere(shop: Cohort) -> No
     lines = gate_lines(shop.pytest(*mixed))
     assert lines[:2] == [f"gate {gate['outcome']}: {gate['sentence']}" for gate in found["gates"]]
     properties = [p.get("value") for p in ElementTree.parse("j.xml").getroot().findall("testsuite/properties/property")]
-    assert properties == ["met: 2 of 2 met", *(f"{gate['outcome']}: {gate['sentence']}" for gate in found["gates"])]
+    assert properties[:3] == ["met: 2 of 2 met", *(f"{gate['outcome']}: {gate['sentence']}" for gate in found["gates"])]
 
 
 def test_another_rubric_is_refused_at_once(shop: Cohort) -> None:
@@ -354,6 +354,7 @@ def test_terminal_json_junit_and_exit_code_agree(shop: Cohort, seed: int) -> Non
     properties = {
         p.get("name"): p.get("value")
         for p in ElementTree.parse("j.xml").getroot().findall("testsuite/properties/property")
+        if (p.get("name") or "").startswith("sciagent_gate")
     }
     assert properties.pop("sciagent_gate") == f"{found['outcome']}: {found['sentence']}"
     assert [f"gate {text}" for text in properties.values()] == shown

@@ -180,19 +180,46 @@ def test_junit_has_levels_as_properties(one: Cohort, extra: list[str]) -> None:
     assert found == {
         "ev.full": (
             "passed",
-            {"level": "1", "status": "assessed", "dimension": "evidence", "weight": "40"},
+            {
+                "level": "1",
+                "status": "assessed",
+                "dimension": "evidence",
+                "weight": "40",
+                "judge": "handoff:tester",
+                "score_effect": "0.0",
+            },
         ),
         "ev.half": (
             "passed",
-            {"level": "0.5", "status": "assessed", "dimension": "evidence", "weight": "30"},
+            {
+                "level": "0.5",
+                "status": "assessed",
+                "dimension": "evidence",
+                "weight": "30",
+                "judge": "handoff:tester",
+                "score_effect": "-15.0",
+            },
         ),
         "rob.zero": (
             "failure",
-            {"level": "0", "status": "assessed", "dimension": "robustness", "weight": "20"},
+            {
+                "level": "0",
+                "status": "assessed",
+                "dimension": "robustness",
+                "weight": "20",
+                "judge": "handoff:tester",
+                "score_effect": "-20.0",
+            },
         ),
         "rob.open": (
             "skipped",
-            {"level": "unset", "status": "unrecorded", "dimension": "robustness", "weight": "10"},
+            {
+                "level": "unset",
+                "status": "unrecorded",
+                "dimension": "robustness",
+                "weight": "10",
+                "score_effect": "-10.0..0.0",
+            },
         ),
     }
     root = ElementTree.parse(path).getroot()

@@ -112,6 +112,7 @@ def test_the_json_file(two: Cohort) -> None:
         "judge",
         "rubrics",
         "gate",
+        "baseline",
         "systems",
         "runs",
     ]

@@ -30,6 +30,8 @@ class Commands(click.Group):
         "ledger": "ledger",
         "batch": "batch",
         "compare": "compare",
+        "ci": "ci",
+        "export": "export",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

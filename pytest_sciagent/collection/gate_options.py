@@ -20,7 +20,8 @@ class GateOptions:
 
     min_score, min_task_score: points. min_dimension: ids with percent. min_criterion: ids with levels (0..1).
     baseline: frozen runs or a results file; margin (points), no_fall and allow_mixed belong to it.
-    max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars.
+    max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars. prompts_from: where the prompts of the head
+    lie, changed_prompts: files that some run must have been made with.
     """
 
     min_score: float | None = None
@@ -34,6 +35,8 @@ class GateOptions:
     max_not_assessed: float | None = None
     max_judge_errors: float | None = None
     max_run_cost: float | None = None
+    prompts_from: Path | None = None
+    changed_prompts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,16 @@ BASELINE = (
 )
 
 
+PROMPTS_FROM = (
+    "the prompts that are to be judged: a run whose recorded prompts (path and SHA-256 in run.json) are not the files "
+    "in DIR, or that records none, leaves every gate, and a session without a gate, inconclusive (exit 10)"
+)
+CHANGED_PROMPT = (
+    "with --sciagent-prompts-from: a changed prompt that at least one run must have been made with, else inconclusive "
+    "(repeatable)"
+)
+
+
 def add_gates(group: Any, parser: pytest.Parser) -> None:
     """Declare the options and their ini twins."""
     for number in NUMBERS:
@@ -112,7 +125,12 @@ def add_gates(group: Any, parser: pytest.Parser) -> None:
     group.addoption("--sciagent-baseline", default=None, metavar="RUNS|FILE", help=BASELINE)
     for name, text in FLAGS.items():
         group.addoption(_option(name), action="store_true", default=False, help=text)
-    twins: list[tuple[str, Any]] = [(number.name, "string") for number in NUMBERS] + [("baseline", "string")]
+    group.addoption("--sciagent-prompts-from", default=None, metavar="DIR", help=PROMPTS_FROM)
+    group.addoption("--sciagent-changed-prompt", action="append", default=[], metavar="FILE", help=CHANGED_PROMPT)
+    twins: list[tuple[str, Any]] = [(number.name, "string") for number in NUMBERS] + [
+        ("baseline", "string"),
+        ("prompts_from", "string"),
+    ]
     twins += [(pair.name, "args") for pair in PAIRS] + [(name, "bool") for name in FLAGS]
     for name, kind in twins:
         parser.addini(f"sciagent_{name}", f"gate, as {_option(name)}", type=kind)
@@ -133,16 +151,33 @@ def read_gates(config: pytest.Config) -> GateOptions:
         values[pair.name] = _pairs(config, pair)
     for name in FLAGS:
         values[name] = config.getoption(f"sciagent_{name}") or config.getini(f"sciagent_{name}")
-    given, base = config.getoption("sciagent_baseline"), config.invocation_params.dir
-    if not given:
-        given, base = str(config.getini("sciagent_baseline")), config.rootpath
-    if given:
-        values["baseline"] = Path(os.path.abspath(base / given))  # noqa: PTH100 - links are kept
+    values |= _prompts(config)
+    baseline = _path(config, "baseline")
+    if baseline is not None:
+        values["baseline"] = baseline
     else:
         for name in NEEDS_BASELINE:
             if config.getoption(f"sciagent_{name}") not in (None, False):
                 raise pytest.UsageError(f"{_option(name)} belongs to a baseline: name it with --sciagent-baseline")
     return GateOptions(**values)
+
+
+def _path(config: pytest.Config, name: str) -> Path | None:
+    """The path given by the option, from where pytest was started; else by its ini twin, from the root."""
+    given, base = config.getoption(f"sciagent_{name}"), config.invocation_params.dir
+    if not given:
+        given, base = str(config.getini(f"sciagent_{name}")), config.rootpath
+    return Path(os.path.abspath(base / given)) if given else None  # noqa: PTH100 - links are kept
+
+
+def _prompts(config: pytest.Config) -> dict[str, Any]:
+    folder = _path(config, "prompts_from")
+    if folder is not None and not folder.is_dir():
+        raise pytest.UsageError(f"--sciagent-prompts-from {folder}: no such folder")
+    changed = tuple(config.invocation_params.dir / file for file in config.getoption("sciagent_changed_prompt"))
+    if changed and folder is None:
+        raise pytest.UsageError("--sciagent-changed-prompt: say where prompts lie with --sciagent-prompts-from")
+    return {"prompts_from": folder, "changed_prompts": changed}
 
 
 def _option(name: str) -> str:

@@ -57,15 +57,22 @@ def node_path(path: Path, rootdir: Path) -> str:
     return "/".join([*(p if p in {".", ".."} else safe_name(p) for p in parts), MANIFEST])
 
 
+def label_of(path: Path) -> str:
+    """How the run in `path` is named to people: by its manifest, or by its folders where that can't be read."""
+    try:
+        return Run.load(path).label
+    except SciagentError:
+        return f"{safe_name(path.parent.name)}/{safe_name(path.name)}"
+
+
 def index_run(path: Path, rootdir: Path) -> RunIndex:
     """Look at the run in `path`: its manifest, every hash, its findings. Never raises for what a run contains."""
     nodeid = node_path(path, rootdir)
     try:
         run = Run.load(path)
     except SciagentError as error:
-        name = safe_name(path.name)
         problem = one_line(str(error), 500)
-        return RunIndex(str(path), nodeid, f"{safe_name(path.parent.name)}/{name}", "", name, 1, "broken", (problem,))
+        return RunIndex(str(path), nodeid, label_of(path), "", safe_name(path.name), 1, "broken", (problem,))
     manifest = run.manifest
     common = (str(path), nodeid, run.label, manifest.system.name, manifest.task_id, manifest.repeat)
     try:

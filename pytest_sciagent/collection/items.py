@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from ..scoring.effects import score_effect
 from ..text import one_line
 from .marks import CriterionMarks
 from .own import OwnSpec
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 else:
     _Node = _Item = object
 
-_SHOWN = frozenset({"level", "status", "dimension", "weight"})
+_SHOWN = frozenset({"level", "status", "dimension", "weight", "judge", "score_effect"})
+MAX_REASON = 500
+"""Characters of a reason in the terminal, in JUnit and in pytest-html; the JSON file has all of it."""
+MAX_LABEL = 120
 
 
 class Zero(Exception):
@@ -73,7 +77,7 @@ class RunItem(RunNode, _Item):
     def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         # `repr_failure` is for the call only; this is what pytest takes for errors in the set-up as well.
         if isinstance(excinfo.value, Zero | JudgingFailed):
-            return one_line(str(excinfo.value))
+            return self.state.words.line(str(excinfo.value), MAX_REASON)
         return super()._repr_failure_py(excinfo, style)
 
     def publish(self, outcome: Verdict | str, **shown: str) -> None:
@@ -108,14 +112,19 @@ class CriterionBase(RunItem):
 
     def take(self, verdict: Verdict) -> None:
         """Keep the verdict and publish it."""
-        self.verdict = verdict
-        self.publish(
-            verdict,
-            level="unset" if verdict.level is None else f"{verdict.level:g}",
-            status=verdict.status,
-            dimension=self.criterion.dimension,
-            weight=f"{self.criterion.weight:g}",
-        )
+        # Secrets are masked here, before anything is cut, so that no output of the session ever sees them.
+        self.verdict = verdict = self.state.words.verdict(verdict)
+        shown = {
+            "level": "unset" if verdict.level is None else f"{verdict.level:g}",
+            "status": verdict.status,
+            "dimension": self.criterion.dimension,
+            "weight": f"{self.criterion.weight:g}",
+        }
+        if verdict.judge is not None:
+            shown["judge"] = self.state.words.line(verdict.judge.label, MAX_LABEL)
+        if (value := self.state.point_values.get(self.criterion.id)) is not None:
+            shown["score_effect"] = score_effect(value, verdict.level).show()
+        self.publish(verdict, **shown)
 
     def settle(self, verdict: Verdict) -> None:
         """Take the verdict in. Raises what makes pytest see an error."""
@@ -128,7 +137,7 @@ class CriterionBase(RunItem):
         verdict = self.verdict
         assert verdict is not None
         if verdict.level is None:
-            reason = one_line(f"{verdict.status.replace('_', ' ')}: {verdict.reason}")
+            reason = one_line(f"{verdict.status.replace('_', ' ')}: {verdict.reason}", MAX_REASON)
             raise pytest.skip.Exception(reason, _use_item_location=True)
         if verdict.level == 0:
             raise Zero(verdict.reason)

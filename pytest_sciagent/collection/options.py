@@ -11,6 +11,8 @@ import pytest
 
 from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
+from .output_options import Outputs, add_outputs, read_outputs
+from .sharding import Shard, parse_shard
 from .spending import Spending, add_spending, read_spending
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ class Options:
     in_flight: int
     strict: bool
     gates: GateOptions
-    json_path: Path | None
-    html_path: Path | None
+    outputs: Outputs
+    shard: Shard | None
     spending: Spending
     canary: bool
     rerun_seconds: float | None
@@ -139,14 +141,14 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="with gates: failing criteria fail the session too; without a recorded verdict a criterion is an error",
     )
-    add("--sciagent-json", default=None, metavar="PATH", help="write all scores and verdicts as JSON")
     add(
-        "--sciagent-html",
+        "--sciagent-shard",
         default=None,
-        metavar="PATH",
-        help="write a report for people: every criterion with its evidence and what would raise it. One file that "
-        "needs no network; beyond some thousand criteria an index at PATH and a page a run in a folder beside it",
+        metavar="I/N",
+        help="take only part I of N of the runs, for jobs that record verdicts side by side; no gate is decided by a "
+        "part. Afterwards merge the records ('sciagent ci merge') and replay the whole",
     )
+    add_outputs(group, parser)
     add_gates(group, parser)
     add_judge_options(group, parser)
     add_spending(group)
@@ -160,7 +162,6 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_profile", "string", "profile, as --sciagent-profile"),
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
-    ("sciagent_html", "string", "where the HTML report is written, as --sciagent-html"),
 )
 
 
@@ -209,9 +210,8 @@ def read_options(config: pytest.Config) -> Options:
         in_flight=in_flight or DEFAULT_IN_FLIGHT,
         strict=given("sciagent_strict"),
         gates=read_gates(config),
-        json_path=_new_file(base, given("sciagent_json"), "--sciagent-json"),
-        html_path=_new_file(base, given("sciagent_html"), "--sciagent-html")
-        or _new_file(config.rootpath, ini("sciagent_html"), "sciagent_html"),
+        outputs=read_outputs(config),
+        shard=parse_shard(shard) if (shard := given("sciagent_shard")) else None,
         spending=read_spending(config),
         canary=given("sciagent_canary"),
         rerun_seconds=given("sciagent_rerun"),
@@ -231,14 +231,3 @@ def _folder(base: Path, path: str, option: str) -> Path:
     if not folder.is_dir():
         raise pytest.UsageError(f"{option} {path}: no such folder")
     return folder
-
-
-def _new_file(base: Path, path: str | None, option: str) -> Path | None:
-    """Where a file will be written: what can be told of it is told before the session, not after it."""
-    if not path:
-        return None
-    file = _path(base, path)
-    above = next(folder for folder in file.parents if folder.exists())
-    if file.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
-        raise pytest.UsageError(f"{option} {path}: a file can't be written there")
-    return file

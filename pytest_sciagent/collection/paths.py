@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,10 +92,17 @@ class Named:
 NOTHING = Named((), (), {}, frozenset(), frozenset())
 
 
-def name_runs(asked: Sequence[Path], arguments: Iterable[str], base: Path) -> Named:
+def _every_run(path: Path) -> bool:
+    return True
+
+
+def name_runs(
+    asked: Sequence[Path], arguments: Iterable[str], base: Path, keep: Callable[[Path], bool] = _every_run
+) -> Named:
     """The runs below the paths `asked` for by option, and those that the `arguments` of pytest name.
 
-    Node ids among the arguments that point into a run asked for narrow the session to what they name.
+    Node ids among the arguments that point into a run asked for narrow the session to what they name. Runs that `keep`
+    says no to are left out.
 
     Raises:
         SciagentError: a path that does not exist or lies inside a run, or one asked for without a run below it.
@@ -120,7 +127,7 @@ def name_runs(asked: Sequence[Path], arguments: Iterable[str], base: Path) -> Na
     if not any(run in picks for run in found):
         whole |= set(found)
     picks = {run: names for run, names in picks.items() if run not in whole}
-    runs = list(dict.fromkeys([*runs, *picks, *sorted(whole)]))
+    runs = [run for run in dict.fromkeys([*runs, *picks, *sorted(whole)]) if keep(run)]
     tested = [run for run in runs if run in whole or run in picks]
     places = {run: _readable_place(run / MANIFEST, base) for run in tested}
     folders = frozenset(place for run, place in places.items() if place != run / MANIFEST) - paths

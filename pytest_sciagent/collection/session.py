@@ -34,8 +34,11 @@ def _name_runs(state: SessionState) -> None:
     # Runs are tested where they are named. A folder that pytest fell back upon names nothing.
     sources = {Source.ARGS} if options.runs else {Source.ARGS, Source.TESTPATHS}
     arguments = config.args if config.args_source in sources else []
-    state.named = name_runs(options.runs, arguments, options.base)
-    if state.named.runs:
+    if options.shard is None:
+        state.named = name_runs(options.runs, arguments, options.base)
+    else:
+        state.named = name_runs(options.runs, arguments, options.base, options.shard.has_run)
+    if state.named.runs or options.runs:  # a part of the runs may hold none
         config.args = list(state.named.arguments)
 
 

@@ -7,7 +7,8 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..judging.pump import Terms
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
+    from ..reporting.words import Words
     from .index import RunIndex
     from .marks import CriterionMarks
 
@@ -192,6 +194,21 @@ class SessionState:
         rubrics = read_rubrics(names, self.options)
         check_rubrics(rubrics, self.find_check)
         return rubrics
+
+    @functools.cached_property
+    def point_values(self) -> Mapping[str, Fraction]:
+        """What each criterion that counts for the score of a finding is worth, in points of 100."""
+        from ..scoring.effects import point_values
+
+        return point_values(self.rubrics[0].criteria)
+
+    @functools.cached_property
+    def words(self) -> Words:
+        """What makes text of agents and judges fit to be shown."""
+        from ..reporting.words import Words
+        from ..runs.secrets import known_secrets
+
+        return Words(known_secrets(os.environ))
 
     @functools.cached_property
     def _marks(self) -> dict[Scope, list[CriterionMarks]]:

@@ -8,11 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..layout import MANIFEST
+from ..tasks import find_task
+from ..tasks.workspace import handed_out
 from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
 from .decision import Gate
+from .head_prompts import HeadPrompts, head_prompts
 from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
 from .no_fall import NoFall
 from .noninferiority import NotWorse
@@ -64,6 +68,26 @@ def _gates(state: SessionState) -> Iterator[Gate]:
         yield MaxJudgeErrors(options.max_judge_errors)
     if options.max_run_cost is not None:
         yield MaxRunCost(options.max_run_cost)
+    if (stale := _head_prompts(state)) is not None:
+        yield stale
+
+
+def _head_prompts(state: SessionState) -> HeadPrompts | None:
+    options = state.options.gates
+    if options.prompts_from is None:
+        return None
+
+    def told(task_id: str) -> dict[str, str]:
+        task = find_task(task_id, state.sources.task_folders)
+        texts = handed_out(task) if task is not None else {}
+        return {name: sha256_bytes(text.encode()) for name, text in texts.items()}
+
+    shown = _shown(options.prompts_from, state.options.base)
+    return head_prompts(state.indexes.values(), options.prompts_from, shown, options.changed_prompts, told)
+
+
+def _shown(path: Path, base: Path) -> str:
+    return one_line(str(path.relative_to(base) if path.is_relative_to(base) else path))
 
 
 def _check_known(what: str, id: str, known: Collection[str]) -> None:
@@ -75,8 +99,7 @@ def _check_known(what: str, id: str, known: Collection[str]) -> None:
 
 def _baseline(path: Path, state: SessionState) -> Baseline:
     """The baseline in `path`, refused at once where it is known to have been scored in another way."""
-    base = state.options.base
-    name = one_line(str(path.relative_to(base) if path.is_relative_to(base) else path))
+    name = _shown(path, state.options.base)
     is_file = path.is_file() and path.name != MANIFEST
     try:
         baseline = (_of_file if is_file else _of_runs)(path, name, state)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,16 @@ from ..collection.status import PROPERTY
 from ..collection.told import Told
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
-from ..gates.setup import make_gates
+from ..gates.head_prompts import HeadPrompts
+from ..gates.setup import baseline_of, make_gates
 from ..text import one_line
+from .junit import tell_junit
 
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
     from ..collection.state import SessionState
     from ..evaluation import Case
+    from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
     from ..models import JudgeIdentity, Verdict
     from .results import Results, RunResult, VerdictKey
@@ -31,7 +35,7 @@ class Board:
     """Registered as a plugin in the controller. One instance a session.
 
     Raises:
-        SciagentError: a gate that can't be had (see `make_gates`).
+        SciagentError: a gate that can't be had (see `make_gates`), or packages that an output needs.
     """
 
     def __init__(self, state: SessionState) -> None:
@@ -44,6 +48,14 @@ class Board:
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
+        if state.options.outputs.otel:
+            from .otel import check_otel
+
+            check_otel()
+        if state.config.pluginmanager.hasplugin("html") and state.config.getoption("htmlpath", None):
+            from .html_columns import HtmlColumns
+
+            state.config.pluginmanager.register(HtmlColumns(self), "sciagent-html-columns")
 
     # ---- what comes in
 
@@ -88,6 +100,7 @@ class Board:
                 self.results = self._add_up(stopped)
                 decision, decisions = decide_all(self.gates, self.results)
                 self.results = replace(self.results, decision=decision, decisions=decisions)
+                self.results = replace(self.results, against=self._against(self.results))
             except SciagentError as error:  # where only the gates raise it, the scores are shown all the same
                 self._problem = str(error)
 
@@ -112,6 +125,8 @@ class Board:
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
         result = run_result(index, case, verdicts, self.state.rubrics, judge)
+        mask = self.state.words.mask  # the words of verdicts are masked when they come in
+        result = replace(result, findings=tuple(replace(f, title=mask(f.title)) for f in result.findings))
         if case is not None:
             result = replace(result, costs=_costs(case, verdicts.values(), judge))
         if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run
@@ -128,11 +143,23 @@ class Board:
             return self.state.judge
         return RecordedJudge(identity or _only_judge(verdicts))
 
+    def _against(self, results: Results) -> AgainstBaseline | None:
+        from ..gates.against import against_baseline
+
+        baseline = baseline_of(self.gates)
+        return against_baseline(results, baseline) if baseline is not None else None
+
     def _incomplete(self) -> str | None:
         """Why a gate can't be met by this session: something was not tested, or can't be."""
         broken = [i.label for i in self.state.indexes.values() if i.state == "broken"]
         if broken:
             return f"{', '.join(sorted(broken))} can't be scored"
+        stale = next((gate.reason for gate in self.gates if isinstance(gate, HeadPrompts)), None)
+        if stale is not None:
+            return stale
+        shard = self.state.options.shard
+        if shard is not None and shard.count > 1:
+            return f"this is part {shard} of the runs"
         expected = self.state.expected_items()
         missing = len(expected - self._seen)
         return f"{missing} of {len(expected)} criteria were not tested" if missing else None
@@ -143,7 +170,7 @@ class Board:
         results = self.results
         if results is not None:
             session.exitstatus = exit_code(exitstatus, results.decision)
-            _tell_junit(session.config, results)
+            tell_junit(session.config, results)
             session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
         self._save(results)
         _drop_empty_teardowns(session.config, self._seen)
@@ -152,21 +179,24 @@ class Board:
         return (yield)
 
     def _save(self, results: Results | None) -> None:
-        """Write what stays: recorded verdicts, then the reports. What can't be written is told, with exit code 4."""
-        from .json_file import write_json
+        """Write what stays: recorded verdicts, then each file. What can't be written is told, with exit code 4."""
+        from .outputs import writers
 
-        try:
-            self.state.save_records()
-            if results is None:
-                return
-            if self.state.options.json_path is not None:
-                write_json(self.state.options.json_path, results)
-            if self.state.options.html_path is not None:
-                from .html.session import write_session_html
+        asked: list[Callable[[], None]] = [self.state.save_records]
+        if results is not None:
+            asked += [*writers(results, self.state), partial(self._write_pages, results)]
+        for write in asked:
+            try:
+                write()
+            except SciagentError as error:
+                self._problem = self._problem or str(error)
 
-                self.pages = write_session_html(self.state.options.html_path, self.state, results, self.gates)
-        except SciagentError as error:
-            self._problem = self._problem or str(error)
+    def _write_pages(self, results: Results) -> None:
+        html = self.state.options.outputs.html
+        if html is not None:
+            from .html.session import write_session_html
+
+            self.pages = write_session_html(html, self.state, results, self.gates)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .terminal import write_outcomes, write_summary
@@ -179,17 +209,6 @@ class Board:
             terminalreporter.write_line(f"HTML report: {one_line(str(self.pages[0]))}{beside}")
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
-
-
-def _tell_junit(config: pytest.Config, results: Results) -> None:
-    """Put the decisions into the properties of JUnit's suite, where such a file is written."""
-    if results.decision is None:
-        return
-    told = {"sciagent_gate": results.decision} | {f"sciagent_gate_{n}": d for n, d in enumerate(results.decisions, 1)}
-    for plugin in config.pluginmanager.get_plugins():
-        if tell := getattr(plugin, "add_global_property", None):
-            for name, decision in told.items():
-                tell(name, f"{decision.outcome}: {decision.sentence}")
 
 
 def _costs(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[float | None, ...]:

@@ -6,13 +6,16 @@ import json
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ledger.store import write_atomically
 from ..models import Verdict
 from ..plain import to_plain
 from ..scoring import Interval
 from .results import FindingResult, Results, RunResult
+
+if TYPE_CHECKING:
+    from ..gates.against import AgainstBaseline
 
 SCHEMA = "sciagent-results/1"
 
@@ -40,6 +43,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         ],
         **({"notes": list(results.notes)} if results.notes else {}),
         "gate": _gate(results),
+        "baseline": None if results.against is None else _against(results.against),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
             for s in results.systems
@@ -54,6 +58,33 @@ def _gate(results: Results) -> dict[str, Any] | None:
         return None
     gates = [{"outcome": d.outcome, "sentence": d.sentence, "details": list(d.details)} for d in results.decisions]
     return {"outcome": results.decision.outcome, "sentence": results.decision.sentence, "gates": gates}
+
+
+def _against(against: AgainstBaseline) -> dict[str, Any]:
+    """The baseline: scores before and after, and every level that is another one now."""
+    systems = [
+        {
+            "system": s.system,
+            "baseline_system": s.baseline,
+            "tasks": s.tasks,
+            "before": _interval(s.before),
+            "after": _interval(s.after),
+        }
+        for s in against.systems
+    ]
+    changes = [
+        {
+            "system": c.system,
+            "task_id": c.task,
+            "repeat": c.repeat,
+            "finding": c.finding,
+            "criterion_id": c.criterion_id,
+            "before": _number(Fraction(str(c.before))),
+            "after": _number(Fraction(str(c.after))),
+        }
+        for c in against.changes
+    ]
+    return {"name": against.name, "systems": systems, "changes": changes}
 
 
 def _run(run: RunResult) -> dict[str, Any]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..collection.index import RunIndex
     from ..evaluation import Case
     from ..gates import Decision
+    from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
     from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
     from ..models.rubric import ProfileName
@@ -93,7 +94,8 @@ class SystemResult:
 @dataclass(frozen=True)
 class Results:
     """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `notes`
-    tell how the judge was asked, where that is not as usual."""
+    tell how the judge was asked, where that is not as usual; `against` is what differs from the baseline, where there
+    is one."""
 
     runs: tuple[RunResult, ...]
     systems: tuple[SystemResult, ...]
@@ -103,6 +105,7 @@ class Results:
     decision: Decision | None = None
     decisions: tuple[Decision, ...] = ()
     notes: tuple[str, ...] = ()
+    against: AgainstBaseline | None = None
 
 
 def run_result(

@@ -24,7 +24,7 @@ def load_rubric(name: str, rootdir: Path, base: Path) -> Rubric:
     Raises:
         SciagentError: unknown name, unreadable or invalid file, or weights its profile can't add up.
     """
-    path = _find(name, rootdir, base)
+    path = find_rubric(name, rootdir, base)
     rubric = load_yaml(path, Rubric)
     if problem := _total_problem(rubric):
         raise SciagentError(f"{problem}; use 'profile: weighted'", path=path)
@@ -56,7 +56,12 @@ def _total_problem(rubric: Rubric) -> str | None:
     return f"profile {rubric.profile!r} needs weights that add up to {TRUTHINSIGHT_TOTAL}, these give {float(total):g}"
 
 
-def _find(name: str, rootdir: Path, base: Path) -> Path:
+def find_rubric(name: str, rootdir: Path, base: Path) -> Path:
+    """The file of the rubric that `load_rubric` reads.
+
+    Raises:
+        SciagentError: there is none.
+    """
     if name.endswith((".yaml", ".yml")) or "/" in name:
         path = base / name
         if not path.is_file():

@@ -19,18 +19,31 @@ MASK = "[masked]"
 MIN_KNOWN = 8
 _TESTED = 128  # characters of a value that are looked at to tell whether it is random
 
-# Group 1 is the secret. Patterns start with a letter, so that the engine skips to it, and look back from behind it.
-_SHAPES = (
-    re.compile(r"(sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{20,}+)"),
-    re.compile(r"((?:gh[opusr]_|hf_|gsk_|npm_)[A-Za-z0-9]{20,}+)"),
-    re.compile(r"((?:github_pat_|glpat-|nvapi-|xai-|pplx-)[A-Za-z0-9_-]{20,}+)"),
-    re.compile(r"(xox[a-z]-(?<![A-Za-z0-9]xox[a-z]-)[A-Za-z0-9-]{10,}+)"),
-    re.compile(r"(A(?:KIA|SIA)(?<![A-Za-z0-9]A(?:KIA|SIA))[A-Z0-9]{16})(?![A-Za-z0-9])"),
-    re.compile(r"(AIza(?<![A-Za-z0-9]AIza)[A-Za-z0-9_-]{30,}+)"),
-    re.compile(r"(eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+)"),
-    re.compile(r"[Bb](?i:earer)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,}+)"),
-    re.compile(r"[Aa](?i:uthorization\W{1,4}(?:basic|token))[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,}+)"),
-    re.compile(r"://[^\s:/@]{0,100}:([^\s:/@]{3,200})@"),
+# Group 1 is the secret. Patterns start with a letter, so that the engine skips to it, and look back from behind it. Each
+# comes with words, one of which stands in whatever it matches (case folded): most texts hold none of them.
+_SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("sk-",), re.compile(r"(sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{20,}+)")),
+    (
+        ("gho_", "ghp_", "ghu_", "ghs_", "ghr_", "hf_", "gsk_", "npm_"),
+        re.compile(r"((?:gh[opusr]_|hf_|gsk_|npm_)[A-Za-z0-9]{20,}+)"),
+    ),
+    (
+        ("github_pat_", "glpat-", "nvapi-", "xai-", "pplx-"),
+        re.compile(r"((?:github_pat_|glpat-|nvapi-|xai-|pplx-)[A-Za-z0-9_-]{20,}+)"),
+    ),
+    (("xox",), re.compile(r"(xox[a-z]-(?<![A-Za-z0-9]xox[a-z]-)[A-Za-z0-9-]{10,}+)")),
+    (("akia", "asia"), re.compile(r"(A(?:KIA|SIA)(?<![A-Za-z0-9]A(?:KIA|SIA))[A-Z0-9]{16})(?![A-Za-z0-9])")),
+    (("aiza",), re.compile(r"(AIza(?<![A-Za-z0-9]AIza)[A-Za-z0-9_-]{30,}+)")),
+    (
+        ("eyj",),
+        re.compile(r"(eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+)"),
+    ),
+    (("bearer",), re.compile(r"[Bb](?i:earer)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,}+)")),
+    (
+        ("authorization",),
+        re.compile(r"[Aa](?i:uthorization\W{1,4}(?:basic|token))[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,}+)"),
+    ),
+    (("://",), re.compile(r"://[^\s:/@]{0,100}:([^\s:/@]{3,200})@")),
 )
 _KEY_BLOCK = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -44,12 +57,12 @@ _AFTER_WORD = (
     r"(?i:s?)(?![a-z])[A-Za-z0-9_-]{0,40}+"
     r"(?:\\?[\"']?\]?[ \t]{0,3}(?P<sign>:=|=>|==?|:)[ \t]{0,3}|[ \t]{1,3})\\?[\"']?"
 )
-_NAMES: tuple[tuple[_Kind, re.Pattern[str]], ...] = (
-    ("sure", re.compile(r"[Pp](?i:assw(?:or)?d|assphrase)" + _AFTER_WORD)),
-    ("sure", re.compile(r"[Cc](?i:redential)" + _AFTER_WORD)),
-    ("sure", re.compile(r"[Ss](?i:ecret(?![eio]))" + _AFTER_WORD)),  # not secretion
-    ("token", re.compile(r"[Tt](?i:oken)" + _AFTER_WORD)),
-    ("key", re.compile(r"[Kk](?i:ey)" + _AFTER_WORD)),
+_NAMES: tuple[tuple[_Kind, tuple[str, ...], re.Pattern[str]], ...] = (
+    ("sure", ("passw", "passphrase"), re.compile(r"[Pp](?i:assw(?:or)?d|assphrase)" + _AFTER_WORD)),
+    ("sure", ("credential",), re.compile(r"[Cc](?i:redential)" + _AFTER_WORD)),
+    ("sure", ("secret",), re.compile(r"[Ss](?i:ecret(?![eio]))" + _AFTER_WORD)),  # not secretion
+    ("token", ("token",), re.compile(r"[Tt](?i:oken)" + _AFTER_WORD)),
+    ("key", ("key",), re.compile(r"[Kk](?i:ey)" + _AFTER_WORD)),
 )
 _SURE_KEY = re.compile(r"(?i:api|access|account|private|signing|subscription|encryption)[ _-]?$")
 _OPTION = re.compile(r"--[A-Za-z0-9_-]*$")
@@ -117,11 +130,22 @@ def _spans(text: str, known: Collection[str]) -> Iterator[tuple[int, int]]:
         if len(value) >= MIN_KNOWN:
             for written in {value, json.dumps(value)[1:-1], quote(value, safe="", errors="surrogateescape")}:
                 yield from (match.span() for match in re.finditer(re.escape(written), text))
-    for pattern in _SHAPES:
-        yield from (match.span(1) for match in pattern.finditer(text) if not _is_words(match[1]))
-    yield from (match.span() for match in _KEY_BLOCK.finditer(text))
-    for kind, pattern in _NAMES:
-        yield from _assigned(text, kind, pattern)
+    folded = text.casefold()  # as (?i:...) reads letters, the long s and the Kelvin sign included
+    for words, pattern in _SHAPES:
+        if _holds(folded, words):
+            yield from (match.span(1) for match in pattern.finditer(text) if not _is_words(match[1]))
+    if "private key" in folded:
+        yield from (match.span() for match in _KEY_BLOCK.finditer(text))
+    for kind, words, pattern in _NAMES:
+        if _holds(folded, words):
+            yield from _assigned(text, kind, pattern)
+
+
+def _holds(folded: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # a loop, since this is most of the work over text that holds no secret
+        if word in folded:
+            return True
+    return False
 
 
 def _assigned(text: str, kind: _Kind, names: re.Pattern[str]) -> Iterator[tuple[int, int]]:

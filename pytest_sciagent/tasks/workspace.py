@@ -61,18 +61,21 @@ class Workspace:
         return found + [f"removed: {path}" for path in self.files if path not in present]
 
 
+def handed_out(task: Task) -> dict[str, str]:
+    """The texts by which this version of the program tells an agent what to do on `task`, by their file names."""
+    return {
+        PROMPT: read_text(_HERE / "prompt.md"),
+        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0),
+    }
+
+
 def assemble(task: Task, folder: Path) -> Workspace:
     """Make the workspace `folder` for `task`.
 
     Raises:
         SciagentError: the folder holds something; the task's data are not what it registers.
     """
-    about = task.manifest
-    texts = {
-        PROMPT: read_text(_HERE / "prompt.md"),
-        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", about.t0),
-    }
-    return _assemble(task, folder, texts, {})
+    return _assemble(task, folder, handed_out(task), {})
 
 
 def assemble_second(task: Task, folder: Path, delivered: Path) -> Workspace:

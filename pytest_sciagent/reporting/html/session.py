@@ -39,7 +39,7 @@ def write_session_html(path: Path, state: SessionState, results: Results, gates:
         open_manifest=_manifest,
         safe=Safe.of(os.environ),
     )
-    return write_html(path, results, material, None if baseline is None else baseline.name, state.options.json_path)
+    return write_html(path, results, material, None if baseline is None else baseline.name, state.options.outputs.json)
 
 
 def _case(state: SessionState, run: RunResult) -> Case | None:

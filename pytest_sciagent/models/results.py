@@ -1,0 +1,155 @@
+"""The results file that `--sciagent-json` writes (schema sciagent-results/1), as readers may rely on it.
+
+It may hold more than is named here: what a later version adds does not make an earlier reader fail.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .base import Sha256
+from .verdict import Citation, JudgeIdentity, Level, Status
+
+Outcome = Literal["met", "not met", "inconclusive"]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """A part of the file."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="allow")
+
+
+class Ends(Part):
+    """All values from `low` to `high`: equal where everything is assessed. Scores are points of 0..100."""
+
+    low: Number
+    high: Number
+
+
+class RubricUsed(Part):
+    id: str
+    version: str
+    digest: Sha256
+    profile: str
+
+
+class GateResult(Part):
+    """One gate: its decision and the sentence with the numbers that decided it."""
+
+    outcome: Outcome
+    sentence: str
+    details: tuple[str, ...]
+
+
+class GatesResult(Part):
+    """The one decision of all gates together, and each."""
+
+    outcome: Outcome
+    sentence: str
+    gates: tuple[GateResult, ...]
+
+
+class SystemBeside(Part):
+    """A system and its opponent in the baseline: means over the tasks that both have."""
+
+    system: str
+    baseline_system: str
+    tasks: int
+    before: Ends
+    after: Ends
+
+
+class LevelChanged(Part):
+    """A criterion with another level than in all of the baseline's runs on the task. `finding` null: of the run."""
+
+    system: str
+    task_id: str
+    repeat: int
+    finding: str | None
+    criterion_id: str
+    before: Level
+    after: Level
+
+
+class BaselineResult(Part):
+    name: str
+    systems: tuple[SystemBeside, ...]
+    changes: tuple[LevelChanged, ...]
+
+
+class SystemScore(Part):
+    """Mean over tasks; `dimensions` are shares of points from 0 to 1."""
+
+    name: str
+    score: Ends
+    tasks: int
+    dimensions: dict[str, Ends]
+
+
+class CriterionResult(Part):
+    criterion_id: str
+    status: Status
+    level: Level | None
+    reason: str
+    reason_code: str
+    citations: tuple[Citation, ...]
+    judge: JudgeIdentity | None
+    key: Sha256 | None
+
+
+class FindingScored(Part):
+    id: str
+    number: int
+    title: str
+    score: Ends
+    assessed: Number
+    dimensions: dict[str, Ends]
+    criteria: tuple[CriterionResult, ...]
+
+
+class RunScored(Part):
+    """One run. `id`: its node id. `state` broken: tampered or unreadable, no score; undelivered: counts as 0."""
+
+    id: str
+    system: str
+    task_id: str
+    repeat: int
+    state: Literal["sound", "undelivered", "broken"]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    score: Ends | None
+    score_feasible_only: Ends | None
+    assessed: Number
+    terms: dict[str, Ends] | None
+    groups: tuple[tuple[str, ...], ...] | None
+    targets: dict[str, Any] | None
+    refuted: dict[str, Any] | None
+    findings: tuple[FindingScored, ...]
+    criteria: tuple[CriterionResult, ...]
+
+    @property
+    def label(self) -> str:
+        """`system/task`, as runs are called."""
+        return f"{self.system}/{self.task_id}" + ("" if self.repeat == 1 else f".r{self.repeat}")
+
+
+class ResultsFile(Part):
+    """All scores and verdicts of one session.
+
+    incomplete_because: why no gate is decided by it. notes: how the judge was asked, where that is not as usual.
+    """
+
+    schema_: Literal["sciagent-results/1"] = Field(alias="schema")
+    plugin_version: str
+    complete: bool
+    incomplete_because: str | None
+    judge: JudgeIdentity | None
+    rubrics: tuple[RubricUsed, ...]
+    gate: GatesResult | None
+    baseline: BaselineResult | None = None
+    notes: tuple[str, ...] = ()
+    systems: tuple[SystemScore, ...]
+    runs: tuple[RunScored, ...]

@@ -137,7 +137,7 @@ def _collect(
         for entry in _entries(state.judge, line, reply, price, context):
             entries.append(entry)
             if not _is_known(entry, state, context):
-                context.keep(entry)
+                context.collect(entry)
     answered = sum(entry.settles for entry in entries)
     runs = tuple(sorted(set(waiting)))
     return Collected(state, "ended", outcome.detail, answered, len(entries) - answered, runs)

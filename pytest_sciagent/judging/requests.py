@@ -110,6 +110,18 @@ class AnswerContext:
         self.take_in([entry])
         self.record(entry)
 
+    def collect(self, entry: LedgerEntry) -> None:
+        """Take in and record what came of a question that an earlier session has asked: a failure leaves it open.
+
+        Raises:
+            SciagentError: it can't be recorded.
+        """
+        if entry.settles:
+            self.keep(entry)
+        else:
+            self.ledger.add(entry)
+            self.record(entry)
+
     def take_in(self, entries: Iterable[LedgerEntry]) -> None:
         """Know answers that another process of this session has recorded."""
         for entry in entries:

@@ -30,6 +30,7 @@ class Commands(click.Group):
         "ledger": "ledger",
         "batch": "batch",
         "compare": "compare",
+        "selfcheck": "selfcheck",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

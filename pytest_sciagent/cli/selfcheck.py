@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,19 +17,20 @@ from ..errors import SciagentError
 from .common import PATH
 
 if TYPE_CHECKING:
+    from ..evaluation import Sources
     from ..selfcheck import Earned
     from ..tasks import Task
 
-EXIT_INCONCLUSIVE = 10
+EXIT_INTERRUPTED, EXIT_INCONCLUSIVE = 2, 10
+SESSION_ENDED = (0, 1, EXIT_INCONCLUSIVE)
+"""Exit codes of a session that tested all; that criteria fail is what is expected here."""
 OWN_LEDGER = Path(".sciagent", "selfcheck")
 """Where the answers of a judge that is asked are kept, below the working directory."""
 
 
 @click.command()
 @click.argument("tasks", nargs=-1, metavar="[TASK]...")
-@click.option(
-    "--tasks", "folders", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."
-)
+@click.option("--tasks", "folders", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option(
     "--judge",
     default=None,
@@ -56,10 +58,10 @@ def selfcheck(
 ) -> int:
     """Make runs that are worth nothing, score them, and fail if one earns more than its allowance.
 
-    For each TASK (default: every task found) four runs are frozen in a temporary folder: an empty one, one that copies
-    the task's own files, a fluent one whose numbers come from nowhere, and the same with orders to the judge planted in
-    text, comments, cells and file names. The shipped verdicts are replayed, without key or network; --judge asks a judge
-    of yours anew, so that you learn whether it can be fooled.
+    For each TASK (default: every task found) four runs are frozen in a temporary folder: an empty one, one that
+    copies the task's own files, a fluent one whose numbers come from nowhere, and the same with orders to the judge
+    planted in text, comments, cells and file names. The shipped verdicts are replayed, without key or network;
+    --judge asks a judge of yours anew, so that you learn whether it can be fooled.
 
     \b
     Exit codes: 0 none earns more than its allowance, 1 one does, 4 bad input,
@@ -122,8 +124,23 @@ def _folder(output: Path | None) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def _ask(folder: Path, sources: object, judge: str, parameters: Sequence[str], base_url: str | None) -> None:
-    raise NotImplementedError
+def _ask(folder: Path, sources: Sources, judge: str, parameters: Sequence[str], base_url: str | None) -> None:
+    """Let a session put to the judge what its ledger lacks, as any session does. What is answered is kept."""
+    from ..rubrics import DEFAULT_RUBRIC
+
+    options = {"run": folder, "ledger": sources.ledger, "judge": judge, "rubric": DEFAULT_RUBRIC}
+    given = [f"--sciagent-{name}={value}" for name, value in options.items()]
+    given += [f"--sciagent-tasks={path}" for path in sources.tasks]
+    given += [f"--sciagent-judge-param={parameter}" for parameter in parameters]
+    given += [f"--sciagent-base-url={base_url}"] if base_url is not None else []
+    quiet = ["-q", "--no-header", "--tb=no", "-rN", "-p", "no:cacheprovider"]
+    quiet += ["-c", os.devnull, f"--rootdir={sources.rootdir}"]  # gates and rubrics of the user's own are not for these
+    done = subprocess.run([sys.executable, "-m", "pytest", *quiet, *given], stdout=subprocess.PIPE, text=True)
+    if done.returncode == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
+    if done.returncode not in SESSION_ENDED:
+        click.echo(done.stdout, err=True, nl=False)
+        raise SciagentError(f"the judge {judge} could not be asked: the session ended with exit code {done.returncode}")
 
 
 def _lines(earned: Sequence[Earned]) -> Iterator[str]:
@@ -139,7 +156,9 @@ def _lines(earned: Sequence[Earned]) -> Iterator[str]:
     yield "RUNS THAT ARE WORTH NOTHING: what they earn"
     yield from columns(("", "score", "at most", ""), rows)
     for kind in KINDS:
-        yield from paragraph(f"{kind}: at most {number(float(ALLOWANCES[kind].points))}, since {ALLOWANCES[kind].reason}")
+        yield from paragraph(
+            f"{kind}: at most {number(float(ALLOWANCES[kind].points))}, since {ALLOWANCES[kind].reason}"
+        )
     gaps = sum(one.not_recorded for one in earned)
     if gaps:
         yield from paragraph(f"{gaps} criteria have no recorded verdict: ask a judge with --judge KIND:MODEL")

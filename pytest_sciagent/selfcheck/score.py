@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,6 +10,7 @@ from typing import Literal
 from ..evaluation import Sources
 from ..evaluation.recorded import recorded_judge
 from ..models import JudgeIdentity, Rubric
+from ..reporting.results import RunResult
 from ..reporting.scored_runs import open_runs, score_run
 from ..scoring import Interval
 from ..tasks import Task
@@ -35,22 +36,30 @@ class Earned:
 
 
 def score_runs(
-    folder: Path, tasks: Iterable[Task], rubric: Rubric, sources: Sources, judge: JudgeIdentity | None
+    folder: Path, tasks: Sequence[Task], rubric: Rubric, sources: Sources, judge: JudgeIdentity | None
 ) -> list[Earned]:
-    """Score the runs that `build_runs` made in `folder`, by what is recorded in the ledger of `sources`; nobody is asked.
+    """Score the runs that `build_runs` made in `folder`, by what the ledger of `sources` holds; nobody is asked.
 
     judge: whose answers; None: those of the only judge that is recorded.
 
     Raises:
         SciagentError: answers of several judges are recorded and none is named, or the ledger can't be read.
     """
-    names = [(kind, task.id) for kind in KINDS for task in tasks]
-    opened = open_runs([folder / system_name(kind) / task for kind, task in names], sources, rubric)
+    made = [(kind, task) for kind in KINDS for task in tasks]
+    opened = open_runs([folder / system_name(kind) / task.id for kind, task in made], sources, rubric)
     whose = recorded_judge((run.case.ledger for run in opened if run.case is not None), judge, "--judge KIND:MODEL")
     found = []
-    for (kind, task), run in zip(names, opened, strict=True):
+    for (kind, task), run in zip(made, opened, strict=True):
         result = score_run(run, rubric, whose).result
-        assert result.total is not None  # frozen a moment ago, so it is sound or undelivered
         gaps = sum(v.status == "unrecorded" for finding in result.findings for v in finding.verdicts)
-        found.append(Earned(kind, task, result.total, gaps))
+        found.append(Earned(kind, task.id, _points(result, task), gaps))
     return found
+
+
+def _points(result: RunResult, task: Task) -> Interval:
+    """The score; of a task without reference findings without the points for matching them, which stay open for ever."""
+    assert result.total is not None  # frozen a moment ago, so it is sound or undelivered
+    if result.terms is None or task.cards:
+        return result.total
+    terms = result.terms
+    return (terms.main_body + terms.yield_bonus - terms.penalty).clamped(0, 100)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from ..profile_names import PROFILES
 from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .spending import Spending, add_spending, read_spending
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 Mode = Literal["replay", "record", "refresh", "live"]
 ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
-PROFILES = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
 PROVIDERS = ("openai", "anthropic", "decisions")
 DEFAULT_IN_FLIGHT = 64
 

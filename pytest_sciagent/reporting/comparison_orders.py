@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..statistics import Bounds, Correlation, OrderComparison, compare_intervals
 from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
-from .comparison import Comparison, End, Ends, OrderCheck
+from .comparison_results import Comparison, End, Ends, OrderCheck
 
 if TYPE_CHECKING:
     from ..statistics import SystemYield, WeightSensitivity

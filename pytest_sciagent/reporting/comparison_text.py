@@ -10,7 +10,7 @@ from ..statistics import Bounds
 from ..text import one_line
 from .cohort import Row, as_rows
 from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
-from .comparison import ALPHA, Comparison, End, PairEnd, PairSummary
+from .comparison import ALPHA
 from .comparison_orders import (
     correlation_text,
     domains,
@@ -24,6 +24,7 @@ from .comparison_orders import (
     weights,
     yields,
 )
+from .comparison_results import Comparison, End, PairEnd, PairSummary
 
 if TYPE_CHECKING:
     import pandas as pd

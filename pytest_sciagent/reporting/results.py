@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from ..gates import Decision
     from ..judging.judge import Judge
     from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
-    from ..models.rubric import ProfileName
     from ..tasks.verification import Perturbation
-
-PROFILES: tuple[ProfileName, ...] = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
-"""Profiles by which runs are added up."""
 
 VerdictKey = tuple[str, str | None]
 """Criterion id and finding id (None for a criterion of the run)."""

@@ -97,6 +97,7 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
         "id": finding.id,
         "number": finding.number,
         "title": to_plain(finding.title),
+        "compound": [to_plain(sign) for sign in finding.compound],
         "score": _interval(finding.score.score),
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),

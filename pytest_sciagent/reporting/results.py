@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..findings import compound_signs
 from ..scoring import (
     FindingScore,
     Interval,
@@ -39,7 +40,10 @@ VerdictKey = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class FindingResult:
-    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension."""
+    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension.
+
+    compound: what in its registration says that it may state several claims (told, never scored).
+    """
 
     id: str
     number: int
@@ -47,6 +51,7 @@ class FindingResult:
     verdicts: tuple[Verdict, ...]
     score: FindingScore
     dimensions: Mapping[str, Interval]
+    compound: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,7 @@ def run_result(
                 of(finding.id),
                 score_finding(criteria, levels),
                 _dimensions(criteria, levels),
+                compound_signs(finding),
             )
         )
     facts = case.run_facts(judge)

@@ -181,6 +181,7 @@ def _worst(results: Results) -> Iterator[str]:
 
 def _notes(results: Results) -> Iterator[str]:
     notes = [f"  {r.index.label}: {note}" for r in results.runs for note in (*r.index.problems, *r.index.notes)]
+    notes += [f"  {r.index.label}: {told}" for r in results.runs if (told := _compound(r)) is not None]
     open_counts: dict[str, int] = {}
     for run in results.runs:
         for verdict in [*run.verdicts, *(v for f in run.findings for v in f.verdicts)]:
@@ -198,3 +199,9 @@ def _notes(results: Results) -> Iterator[str]:
     if len(open_counts) > 12:
         yield f"  and {len(open_counts) - 12} more reasons (see --sciagent-json)"
     yield from notes
+
+
+def _compound(run: RunResult) -> str | None:
+    """Which findings may be compound, by the form of their registration."""
+    ids = [finding.id for finding in run.findings if finding.compound]
+    return f"{', '.join(ids)} may state several claims (told, not scored; why: --sciagent-json)" if ids else None

@@ -156,9 +156,55 @@ def test_a_results_file_that_is_none(one: Cohort) -> None:
         result.stderr.fnmatch_lines([f"ERROR: --sciagent-baseline: *old.json*: {message}"])
 
 
+LAYERED = {"evidence.execution_receipt": 40, "evidence.artifact_traceability": 20, "rob.full": 40, "ev.claim": 10}
+
+
+def test_the_two_layers_of_acceptance(cohort: Cohort) -> None:
+    """Executed and traceable by three criteria, tested by four dimensions: each with a gate and an ini twin."""
+    text = rubric_text(weights=LAYERED)
+    (cohort.root / "rubrics" / "small.yaml").write_text(text)
+    cohort.run("alpha", findings=2)
+    levels = {"evidence.execution_receipt": 1, "evidence.artifact_traceability": 0, "ev.claim": 0}
+    cohort.record(lambda run, finding, criterion: levels.get(criterion, 0.5 if finding == "finding_1" else None))
+    options = ["--sciagent-min-executed=66.6", "--sciagent-min-tested=50"]
+    result = cohort.pytest(RUNS, *options)
+    said = [
+        "gate met: minimum executed and traceable 66.6 %: the lowest is alpha with 66.7 %",
+        "gate inconclusive: minimum tested 50 %: alpha has 25.0..75.0 %; what is not assessed could turn it",
+        "gates inconclusive: 1 of 2 inconclusive, 1 met",
+    ]
+    assert gate_lines(result) == said
+    assert result.ret == 10
+    shown = result.outlines[result.outlines.index(next(o for o in result.outlines if "by layer: " in o)) :][1:3]
+    assert [" ".join(line.split()) for line in shown] == [
+        "executed alpha [============= ] 67 %",
+        "tested alpha [=====.......... ] 25..75 %",
+    ]
+    found = cohort.results(RUNS, *options, code=10)
+    assert found["systems"][0]["layers"]["tested"] == {"low": 0.25, "high": 0.75}
+    assert [f["layers"]["executed"]["low"] for f in found["runs"][0]["findings"]] == [0.666667] * 2
+    ini = cohort.root / "pytest.ini"
+    ini.write_text(ini.read_text() + "sciagent_min_executed = 66.6\nsciagent_min_tested = 50\n")
+    assert gate_lines(cohort.pytest(RUNS)) == said
+    assert gate_lines(cohort.pytest(RUNS, "--sciagent-min-executed=67", "--sciagent-min-tested=0")) == [
+        "gate not met: minimum executed and traceable 67 %: alpha has 66.7 %",
+        "gate met: minimum tested 0 %: the lowest is alpha with 25.0..75.0 %",
+        "gates not met: 1 of 2 not met, 1 met",
+    ]
+
+
+def test_a_rubric_without_the_layer_is_refused(cohort: Cohort) -> None:
+    cohort.run(findings=1)
+    result = cohort.pytest(RUNS, "--sciagent-min-executed=50")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: --sciagent-min-executed: rubric small has no criterion of the layer 'executed and traceable' *"]
+    )
+
+
 def test_the_help_tells_of_the_gates(cohort: Cohort) -> None:
     text = " ".join(cohort.pytest("--help").stdout.str().split())
-    for name in (*EVERY, "baseline", "margin", "no_fall", "allow_mixed"):
+    for name in (*EVERY, "min_executed", "min_tested", "baseline", "margin", "no_fall", "allow_mixed"):
         assert f"--sciagent-{name.replace('_', '-')}" in text
         assert f"sciagent_{name}" in text
     assert "1 a criterion fails (or a gate is not met)" in text

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import SciagentError
+from ..scoring import LAYERS, criteria_of
 from ..statistics import (
     Bounds,
     OrderComparison,
@@ -43,7 +44,7 @@ from .comparison_results import Comparison, End, Ends, OrderCheck, PairEnd, Pair
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..models import Rubric
+    from ..models import Criterion, Rubric
 
 T = TypeVar("T")
 ALPHA = 0.05
@@ -101,6 +102,7 @@ def compare(
     each = _ends if is_open else _once
     domains = {row["task"]: row["domain"] for row in rows if row["domain"] is not None}
     share = "body" if has_terms else "dim"
+    items = {c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria}
     return Comparison(
         margin=margin,
         seed=seed,
@@ -120,9 +122,8 @@ def compare(
         domains=each(lambda end: leave_out(scores.at(end), domains)),
         yields=each(lambda end: _yields(rows, end)) if has_terms else None,
         dimensions={d.id: _rates(rows, f"dim.{d.id}", "findings") for d in rubric.dimensions},
-        items={
-            c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria
-        },
+        layers={LAYERS[layer]: _weighted(criteria_of(layer, rubric.criteria), items) for layer in LAYERS},
+        items=items,
         usage=_usage(rows),
     )
 
@@ -268,6 +269,20 @@ def _rates(rows: Iterable[Row], column: str, weight: str | None) -> dict[str, Bo
             sum(count * high for count, _, high in parts) / sum(count for count, _, _ in parts),
         )
         for system, parts in sorted(found.items())
+    }
+
+
+def _weighted(criteria: Sequence[Criterion], items: Mapping[str, Mapping[str, Bounds]]) -> dict[str, Bounds]:
+    """The share of the points of these criteria, from the mean levels of each, by system."""
+    total = sum(c.weight for c in criteria)
+    systems = sorted({system for c in criteria for system in items[c.id]})
+    return {
+        system: (
+            sum(c.weight * items[c.id][system][0] for c in criteria) / total,
+            sum(c.weight * items[c.id][system][1] for c in criteria) / total,
+        )
+        for system in systems
+        if all(system in items[c.id] for c in criteria)
     }
 
 

@@ -114,7 +114,7 @@ class Comparison:
     means: over shared tasks, as bounds. leader: the system that is first there whatever the open points turn out to be.
     main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
     judges: by other judges of the same runs, if any.
-    dimensions, items: shares (0..1) over all findings of a system, by id and system.
+    dimensions, layers, items: shares (0..1) over all findings of a system, by id and system.
     """
 
     margin: float
@@ -135,5 +135,6 @@ class Comparison:
     domains: Ends[LeaveOut]
     yields: Ends[YieldAnalysis] | None
     dimensions: Mapping[str, Mapping[str, Bounds]]
+    layers: Mapping[str, Mapping[str, Bounds]]
     items: Mapping[str, Mapping[str, Bounds]]
     usage: Mapping[str, Usage]

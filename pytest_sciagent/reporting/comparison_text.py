@@ -58,6 +58,7 @@ def comparison_sections(table: pd.DataFrame, comparison: Comparison) -> Iterator
         ("DOMAINS: each left out in turn", domains(comparison)),
         ("YIELD: whether registering more findings pays", yields(comparison)),
         ("DIMENSIONS: % of points over all findings", _shares(comparison.dimensions)),
+        ("LAYERS OF ACCEPTANCE: % of points over all findings", _shares(comparison.layers)),
         ("CRITERIA: mean level in % over all findings", _shares(comparison.items)),
         ("COST AND TIME: means over the runs that tell", _usage(comparison)),
         ("NOT SCORED, OR COUNTED AS 0", _problems(rows)),

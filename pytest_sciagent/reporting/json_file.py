@@ -42,6 +42,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "gate": _gate(results),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
+            | {"layers": _shares(s.layers)}
             for s in results.systems
         ],
         "runs": [_run(run) for run in results.runs],
@@ -101,6 +102,7 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
         "score": _interval(finding.score.score),
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),
+        "layers": _shares(finding.layers),
         "criteria": [_verdict(v) for v in finding.verdicts],
     }
 

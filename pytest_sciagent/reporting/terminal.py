@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..collection.status import HALF, NOT_ASSESSED
-from ..scoring.interval import format_fraction
+from ..scoring.interval import Interval, format_fraction
+from ..scoring.layers import LAYERS
 from ..text import clean, one_line
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
             reporter.write_line(system.name, bold=True)
             for line in _runs([r for r in results.runs if r.index.system == system.name], verbosity):
                 reporter.write_line(line)
-        for line in _dimensions(results):
+        for line in (*_dimensions(results), *_layers(results)):
             reporter.write_line(line)
         for line in (*_feasible(results), *_perturbations(results)):
             reporter.write_line(line)
@@ -117,20 +118,32 @@ def _cells(run: RunResult) -> list[str]:
 
 
 def _dimensions(results: Results) -> Iterator[str]:
-    names = list(dict.fromkeys(d for s in results.systems for d in s.dimensions))
+    title = "share of points by dimension, mean over findings (= earned, . open)"
+    return _bars(title, {s.name: s.dimensions for s in results.systems})
+
+
+def _layers(results: Results) -> Iterator[str]:
+    """The two layers of acceptance, where the rubric has them."""
+    title = f"share of points by layer: {LAYERS['executed']} (1.1, 1.3, 1.4), then {LAYERS['tested']} (2, 3, 4 and 6)"
+    return _bars(title, {s.name: {str(name): share for name, share in s.layers.items()} for s in results.systems})
+
+
+def _bars(title: str, systems: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
+    """A bar for each share (0..1) of each system."""
+    names = list(dict.fromkeys(name for shares in systems.values() for name in shares))
     if not names:
         return
     yield ""
-    yield "share of points by dimension, mean over findings (= earned, . open)"
+    yield title
     width = max(len(n) for n in names)
-    owner = max(len(s.name) for s in results.systems)
+    owner = max(len(system) for system in systems)
     for name in names:
-        for position, system in enumerate(s for s in results.systems if name in s.dimensions):
-            share = system.dimensions[name]
+        for position, (system, shares) in enumerate((s, d) for s, d in systems.items() if name in d):
+            share = shares[name]
             low, high = int(share.low * BAR), int(share.high * BAR)
             bar = "=" * low + "." * (high - low) + " " * (BAR - high)
             shown = share.scaled(Fraction(100)).show(0)
-            yield f"  {name if position == 0 else '':<{width}}  {system.name:<{owner}}  [{bar}] {shown} %"
+            yield f"  {name if position == 0 else '':<{width}}  {system:<{owner}}  [{bar}] {shown} %"
 
 
 def _perturbations(results: Results) -> Iterator[str]:

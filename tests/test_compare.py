@@ -396,8 +396,8 @@ def compared(sciagent: Sciagent, repository: Cohort, *args: str | Path) -> tuple
     return printed, json.loads(file.read_text("utf-8"))
 
 
-def test_failed_broken_and_missing_runs_are_rows(repository: Cohort, sciagent: Sciagent) -> None:
-    """What was not delivered counts as 0; what is broken or missing has no score, and is told."""
+def test_failed_tampered_and_missing_runs_are_rows(repository: Cohort, sciagent: Sciagent) -> None:
+    """What was not delivered counts as 0; what is tampered or missing has no score, and is told."""
     for system in ("alpha", "beta"):
         repository.run(system, "t1")
     repository.run("alpha", "t2", status="failed", exit_code=3)
@@ -415,7 +415,7 @@ def test_failed_broken_and_missing_runs_are_rows(repository: Cohort, sciagent: S
     assert [runs["beta", "t1"][f"score_{end}"] for end in ("low", "high")] == [50, 50]
     assert [runs["alpha", "t3"][f"score_{end}"] for end in ("low", "high")] == [0, 100]
     assert (runs["alpha", "t3"]["assessed"], runs["alpha", "t3"]["findings"]) == (0, 2)
-    assert {run["state"] for run in runs.values()} == {"sound", "undelivered", "broken", "missing"}
+    assert {run["state"] for run in runs.values()} == {"sound", "undelivered", "tampered", "missing"}
     assert (runs["alpha", "t2"]["score_high"], runs["alpha", "t2"]["status"]) == (0, "failed")
     assert (runs["beta", "t2"]["score_high"], runs["beta", "t2"]["status"]) == (0, "completed")
     assert runs["beta", "t3"]["state"] == runs["gamma", "t2"]["state"] == "missing"
@@ -684,7 +684,7 @@ def test_places_that_cant_be_written_to(
         assert len(printed.err.splitlines()) == 1
 
 
-def test_only_broken_runs(repository: Cohort, sciagent: Sciagent) -> None:
+def test_only_tampered_runs(repository: Cohort, sciagent: Sciagent) -> None:
     (repository.run("alpha", "t1") / "output" / "Result.md").write_text("changed")
     assert "no usable run:\nalpha/t1: changed: output/Result.md" in sciagent(
         "compare", "runs", "--rubric", "small", code=4

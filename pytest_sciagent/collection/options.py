@@ -25,7 +25,8 @@ DEFAULT_IN_FLIGHT = 64
 
 _HELP_TAIL = """
 Exit codes: 0 all criteria hold (or all gates are met), 1 a criterion fails (or a gate is not met), 2 interrupted,
-3 internal error, 4 bad input, 5 nothing collected, 10 a gate can't be decided (inconclusive).
+3 internal error, 4 bad input, 5 nothing collected, 10 a gate can't be decided (inconclusive): something is not
+assessed, not tested, or a run is tampered.
 """
 
 

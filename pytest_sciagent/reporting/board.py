@@ -55,8 +55,7 @@ class Board:
         if told is None:
             return
         self._seen.add(report.nodeid)
-        if told.outcome != "broken":
-            self._failed[report.nodeid] = report.failed
+        self._failed[report.nodeid] = report.failed
         if not isinstance(told.outcome, str):
             self._take(self._by_nodeid[str(told)], told.outcome)
 
@@ -127,9 +126,9 @@ class Board:
 
     def _incomplete(self) -> str | None:
         """Why a gate can't be met by this session: something was not tested, or can't be."""
-        broken = [i.label for i in self.state.indexes.values() if i.state == "broken"]
-        if broken:
-            return f"{', '.join(sorted(broken))} can't be scored"
+        tampered = sorted(i.label for i in self.state.indexes.values() if i.state == "tampered")
+        if tampered:
+            return f"{', '.join(tampered)} can't be scored: tampered"
         expected = self.state.expected_items()
         missing = len(expected - self._seen)
         return f"{missing} of {len(expected)} criteria were not tested" if missing else None

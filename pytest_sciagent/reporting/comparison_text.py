@@ -110,7 +110,7 @@ def _findings(row: Row) -> str:
 
 
 def _status(row: Row) -> str:
-    told = row["state"] if row["state"] in {"broken", "missing"} or row["status"] == "completed" else row["status"]
+    told = row["state"] if row["state"] in {"tampered", "missing"} or row["status"] == "completed" else row["status"]
     return "completed" if told == "sound" else str(told or row["state"]).replace("_", " ")
 
 

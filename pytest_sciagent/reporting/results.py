@@ -123,7 +123,7 @@ def run_result(
     rubrics: Sequence[Rubric],
     judge: Judge,
 ) -> RunResult:
-    """Add one run up. A run that was not delivered counts as 0; a broken one has no score."""
+    """Add one run up. A run that was not delivered counts as 0; a tampered one has no score."""
     if case is None:
         total = Interval.point(0) if index.state == "undelivered" else None
         return RunResult(index, (), (), None, None, total, Fraction(1 if total else 0))
@@ -223,7 +223,7 @@ def _means(shares: Sequence[Mapping[K, Interval]]) -> dict[K, Interval]:
 
 
 def system_results(runs: Iterable[RunResult]) -> tuple[SystemResult, ...]:
-    """The systems, by name. Runs without a score (broken ones) are left out here and told as errors elsewhere."""
+    """The systems, by name. Runs without a score (tampered ones) are left out here and told as errors elsewhere."""
     by_system: dict[str, dict[str, list[RunResult]]] = {}
     for run in runs:
         if run.total is not None:

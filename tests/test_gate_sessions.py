@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -372,34 +370,3 @@ def test_a_criterion_of_the_users_own_and_a_second_rubric_can_be_gates(shop: Coh
         "gate met: minimum level of ev.more 0: the lowest is alpha with 0.00",
     ]
     assert "  fell: alpha/t2 finding_1 ev.more" in result.outlines
-
-
-# ---- all outputs
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_terminal_json_junit_and_exit_code_agree(shop: Cohort, seed: int) -> None:
-    drawn = random.Random(seed)
-    for runs in ("runs", "old"):
-        levels = {(task, c): drawn.choice([1, 1, 0.5, 0, None]) for task in TASKS for c in KNOWN}
-        shop.record(lambda run, finding, criterion, of=levels: of[run.split("/")[1], criterion], runs=runs)  # type: ignore[misc]
-    gates = [
-        f"--sciagent-min-score={drawn.choice([0, 40, 100])}",
-        f"--sciagent-min-task-score={drawn.choice([0, 30, 100])}",
-        f"--sciagent-min-criterion=ev.full={drawn.choice([0, 0.5, 1])}",
-        f"--sciagent-max-not-assessed={drawn.choice([0, 20, 100])}",
-    ]
-    chosen = drawn.sample(gates, drawn.randint(1, 4)) + drawn.choice([[], [OLD, "--sciagent-no-fall"]])
-    path = Path("results.json")
-    result = shop.pytest(RUNS, *chosen, f"--sciagent-json={path}", "--junitxml=j.xml")
-    found = json.loads(path.read_text())["gate"]
-    assert result.ret == {"met": 0, "not met": 1, "inconclusive": 10}[found["outcome"]]
-    shown = [f"gate {gate['outcome']}: {gate['sentence']}" for gate in found["gates"]]
-    last = [f"gates {found['outcome']}: {found['sentence']}"] if len(shown) > 1 else []
-    assert gate_lines(result) == shown + last
-    properties = {
-        p.get("name"): p.get("value")
-        for p in ElementTree.parse("j.xml").getroot().findall("testsuite/properties/property")
-    }
-    assert properties.pop("sciagent_gate") == f"{found['outcome']}: {found['sentence']}"
-    assert [f"gate {text}" for text in properties.values()] == shown

@@ -13,6 +13,7 @@ from ..collection.told import Told
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.setup import make_gates
+from .junit import tell_junit
 
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
@@ -139,7 +140,7 @@ class Board:
         results = self.results
         if results is not None:
             session.exitstatus = exit_code(exitstatus, results.decision)
-            _tell_junit(session.config, results)
+            tell_junit(session.config.pluginmanager.get_plugins(), results)
             session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
         self._save(results)
         _drop_empty_teardowns(session.config, self._seen)
@@ -166,17 +167,6 @@ class Board:
             write_summary(terminalreporter, self.results, self.state.config.get_verbosity())
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
-
-
-def _tell_junit(config: pytest.Config, results: Results) -> None:
-    """Put the decisions into the properties of JUnit's suite, where such a file is written."""
-    if results.decision is None:
-        return
-    told = {"sciagent_gate": results.decision} | {f"sciagent_gate_{n}": d for n, d in enumerate(results.decisions, 1)}
-    for plugin in config.pluginmanager.get_plugins():
-        if tell := getattr(plugin, "add_global_property", None):
-            for name, decision in told.items():
-                tell(name, f"{decision.outcome}: {decision.sentence}")
 
 
 def _costs(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[float | None, ...]:

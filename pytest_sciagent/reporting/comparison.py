@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,7 +39,17 @@ from ..statistics import (
 )
 from ..statistics.base import mean_of
 from .cohort import Row, as_rows
-from .comparison_results import Comparison, End, Ends, OrderCheck, PairEnd, PairSummary, SystemSummary, Usage
+from .comparison_results import (
+    Comparison,
+    End,
+    Ends,
+    OrderCheck,
+    PairEnd,
+    PairSummary,
+    ScoreComparison,
+    SystemSummary,
+    Usage,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,8 +103,6 @@ def compare(
     """
     rows = as_rows(table)
     scores = _scores(rows)
-    shared = shared_tasks(scores.low)
-    means = _bounds(scores, shared)
     has_terms = any(row["main_body_low"] is not None for row in rows)
     is_open = any(
         row[name] != row[f"{name.removesuffix('_low')}_high"] for row in rows for name in row if name.endswith("_low")
@@ -103,16 +111,9 @@ def compare(
     domains = {row["task"]: row["domain"] for row in rows if row["domain"] is not None}
     share = "body" if has_terms else "dim"
     items = {c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria}
+    by_score = compare_scores(rows, margin=margin, seed=seed)
     return Comparison(
-        margin=margin,
-        seed=seed,
-        is_open=is_open,
-        tasks=tuple(sorted({task for mine in scores.low.values() for task in mine})),
-        shared=shared,
-        systems=_systems(rows, scores, means, seed),
-        means=means,
-        leader=certain_leader(means),
-        pairs=_pairs(scores, margin),
+        **{field.name: getattr(by_score, field.name) for field in fields(by_score)} | {"is_open": is_open},
         difficulty=each(lambda end: difficulty(scores.at(end))),
         main_body=_order_check(scores, _scores(rows, "main_body")) if has_terms else None,
         feasible=_order_check(scores, _scores(rows, "feasible")),
@@ -125,6 +126,24 @@ def compare(
         layers={LAYERS[layer]: _weighted(criteria_of(layer, rubric.criteria), items) for layer in LAYERS},
         items=items,
         usage=_usage(rows),
+    )
+
+
+def compare_scores(rows: Sequence[Row], *, margin: float = MARGIN, seed: int = 0) -> ScoreComparison:
+    """Compare systems by their scores alone: a row needs no more than system, task and both ends of the score."""
+    scores = _scores(rows)
+    shared = shared_tasks(scores.low)
+    means = _bounds(scores, shared)
+    return ScoreComparison(
+        margin=margin,
+        seed=seed,
+        is_open=any(row["score_low"] != row["score_high"] for row in rows),
+        tasks=tuple(sorted({task for mine in scores.low.values() for task in mine})),
+        shared=shared,
+        systems=_systems(rows, scores, means, seed),
+        means=means,
+        leader=certain_leader(means),
+        pairs=_pairs(scores, margin),
     )
 
 

@@ -108,13 +108,10 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Every comparison of a cohort. `is_open`: some ends differ. `shared`: tasks on which every system has one.
+class ScoreComparison:
+    """Systems compared by their scores. `is_open`: some ends differ. `shared`: tasks on which every system has one.
 
     means: over shared tasks, as bounds. leader: the system that is first there whatever the open points turn out to be.
-    main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
-    judges: by other judges of the same runs, if any.
-    dimensions, layers, items: shares (0..1) over all findings of a system, by id and system.
     """
 
     margin: float
@@ -126,6 +123,17 @@ class Comparison:
     means: Mapping[str, Bounds]
     leader: str | None
     pairs: tuple[PairSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(ScoreComparison):
+    """Every comparison of a cohort.
+
+    main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
+    judges: by other judges of the same runs, if any.
+    dimensions, layers, items: shares (0..1) over all findings of a system, by id and system.
+    """
+
     difficulty: Ends[Difficulty]
     main_body: OrderCheck | None
     feasible: OrderCheck

@@ -24,7 +24,7 @@ from .comparison_orders import (
     weights,
     yields,
 )
-from .comparison_results import Comparison, End, PairEnd, PairSummary
+from .comparison_results import Comparison, End, PairEnd, PairSummary, ScoreComparison
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +47,7 @@ def comparison_sections(table: pd.DataFrame, comparison: Comparison) -> Iterator
     sections: list[Section] = [
         _head(rows, comparison),
         ("RUNS", _runs(rows)),
-        ("SYSTEMS: mean over tasks", _systems(comparison)),
-        ("PAIRS: differences on shared tasks", _pairs(comparison)),
+        *score_sections(comparison),
         ("TASKS: difficulty against disagreement", _tasks(comparison)),
         ("MAIN BODY: without yield, targets and penalty", main_body(comparison)),
         ("REPEATS: noise of a run", repeats(comparison)),
@@ -64,6 +63,14 @@ def comparison_sections(table: pd.DataFrame, comparison: Comparison) -> Iterator
         ("NOT SCORED, OR COUNTED AS 0", _problems(rows)),
     ]
     yield from (section for section in sections if section[1])
+
+
+def score_sections(comparison: ScoreComparison) -> list[Section]:
+    """The sections that need nothing but scores."""
+    return [
+        ("SYSTEMS: mean over tasks", _systems(comparison)),
+        ("PAIRS: differences on shared tasks", _pairs(comparison)),
+    ]
 
 
 def _head(rows: Sequence[Row], comparison: Comparison) -> Section:
@@ -114,7 +121,7 @@ def _status(row: Row) -> str:
     return "completed" if told == "sound" else str(told or row["state"]).replace("_", " ")
 
 
-def _systems(comparison: Comparison) -> list[str]:
+def _systems(comparison: ScoreComparison) -> list[str]:
     lines: list[Sequence[str] | str] = []
     for name, system in comparison.systems.items():
         lines.append(name)
@@ -155,7 +162,7 @@ def _led(led: Fraction | None) -> str:
     return f"{whole} {part}" if whole else str(part)
 
 
-def _leader(comparison: Comparison) -> str:
+def _leader(comparison: ScoreComparison) -> str:
     if len(comparison.systems) < 2:
         return "One system: there is nothing to compare it with."
     if not comparison.shared:
@@ -178,7 +185,7 @@ def _leader(comparison: Comparison) -> str:
 # ---- pairs
 
 
-def _pairs(comparison: Comparison) -> list[str]:
+def _pairs(comparison: ScoreComparison) -> list[str]:
     if not comparison.pairs:
         return paragraph("One system: there is no pair.")
     rows: list[Sequence[str] | str] = []
@@ -217,7 +224,7 @@ def _pairs(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _verdict(pair: PairSummary, comparison: Comparison) -> str:
+def _verdict(pair: PairSummary, comparison: ScoreComparison) -> str:
     low = pair.ends["low"]
     if not low.difference.n:
         return f"{low.difference.reason}."

@@ -36,6 +36,8 @@ def write_outcomes(reporter: pytest.TerminalReporter) -> None:
 
 def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity: int) -> None:
     """Write the section. With `-q` the scores of systems and the gates only; with `-v` the findings too."""
+    from .session_comparison import comparison_lines
+
     reporter.section("sciagent")
     if verbosity >= 0:
         for line in _head(results):
@@ -48,6 +50,8 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
         for line in (*_dimensions(results), *_layers(results)):
             reporter.write_line(line)
         for line in (*_feasible(results), *_perturbations(results)):
+            reporter.write_line(line)
+        for line in comparison_lines(results):
             reporter.write_line(line)
         for line in _worst(results):
             reporter.write_line(line)

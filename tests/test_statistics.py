@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.formula.api import ols
@@ -118,6 +119,20 @@ def test_tied_leaders_share_a_task_in_equal_parts() -> None:
     )
     assert found.leads == {"a": 1 + Fraction(1, 2) + Fraction(1, 3), "b": Fraction(5, 6), "c": Fraction(1, 3)}
     assert (found.tasks, sum(found.leads.values()), found.left_out) == (3, 3, ("t4", "t5"))
+
+
+def test_leads_and_ranges_equal_those_of_pandas() -> None:
+    for seed in range(COHORTS):
+        table = random_scores(seed, 3, tied=seed % 2 == 0)
+        frame = pd.DataFrame(cohort_of(table))
+        best = frame.eq(frame.max(axis=1), axis=0)
+        shared = best.div(best.sum(axis=1), axis=0).sum()
+        found = task_leads(cohort_of(table))
+        assert {system: float(n) for system, n in found.leads.items()} == near(shared.to_dict())
+        for system, scores in cohort_of(table).items():
+            spread = score_range(scores)
+            assert (spread.low, spread.high) == near((frame[system].min(), frame[system].max()))
+            assert (spread.low_task, spread.high_task) == (frame[system].idxmin(), frame[system].idxmax())
 
 
 # --- two systems -----------------------------------------------------------------------------------------------------
@@ -321,6 +336,24 @@ def test_dropping_a_domain_shows_where_the_order_hangs_on_it() -> None:
     }
     assert found.holds == Fraction(2, 3)
     assert list(leave_out(cohort).without) == ["c1", "m1", "p1", "p2"]
+
+
+def test_orders_without_a_domain_equal_those_of_pandas() -> None:
+    for seed in range(COHORTS):
+        table = random_scores(seed, 3, tied=seed % 2 == 0)
+        frame = pd.DataFrame(cohort_of(table))
+        domains = {task: f"d{n % 4}" for n, task in enumerate(frame.index)}
+        found = leave_out(cohort_of(table), domains)
+
+        def order(part: pd.DataFrame) -> Any:
+            ranks = part.mean().round(10).rank(method="min", ascending=False)
+            return tuple(tuple(sorted(ranks.index[ranks == rank])) for rank in sorted(set(ranks)))
+
+        assert found.order == order(frame)
+        groups = pd.Series(domains)
+        without = {group: order(frame[groups != group]) for group in sorted(set(domains.values()))}
+        assert {group: one.after for group, one in found.without.items()} == without
+        assert float(found.holds or 0) == near(np.mean([one == order(frame) for one in without.values()]))
 
 
 WEIGHTS = {"audit": 45.0, "robust": 15.0, "control": 15.0, "cross": 10.0, "novel": 10.0, "falsify": 5.0}
@@ -559,6 +592,37 @@ def test_yield_is_told_apart_from_quality() -> None:
     assert [q.mean for q in found.systems["few"].by_place] == [50.0, 70.0]
     assert [q.mean for q in found.systems["few"].by_rank] == [70.0, 50.0]
     assert (found.order.before, found.order.after) == ((("many",), ("few",)), (("few",), ("many",)))
+
+
+def test_yield_analysis_equals_pandas_and_scipy() -> None:
+    for seed in range(COHORTS):
+        rng = np.random.default_rng(seed)
+        runs: dict[str, list[ScoredRun]] = {}
+        for system in ("a", "b"):
+            for task in range(int(rng.integers(4, 9))):
+                for _ in range(int(rng.integers(1, 3))):
+                    qualities = tuple(rng.uniform(20, 90, int(rng.integers(0, 6))).tolist())
+                    score = float(rng.uniform(20, 90))
+                    run = ScoredRun(f"t{task}", score, score - 2 * len(qualities), qualities)
+                    runs.setdefault(system, []).append(run)
+        found = yield_analysis(runs)
+        for system, mine in runs.items():
+            frame = pd.DataFrame([(r.task, r.score, r.without_bonus, len(r.qualities)) for r in mine])
+            means = frame.groupby(0).mean().mean()
+            ours = found.systems[system]
+            assert (ours.score, ours.without_bonus, ours.findings) == near(tuple(means))
+            assert ours.gain == near(means[1] - means[2])
+            ranks, places = (
+                pd.DataFrame([dict(enumerate(order(r.qualities))) for r in mine])
+                for order in (lambda qualities: sorted(qualities, reverse=True), list)
+            )
+            for got, expected in ((ours.by_rank, ranks), (ours.by_place, places)):
+                assert [one.mean for one in got] == near(expected.mean().tolist())
+                assert [one.runs for one in got] == expected.count().tolist()
+            if frame[3].nunique() > 1:
+                pearson, spearman = stats.pearsonr(frame[3], frame[2]), stats.spearmanr(frame[3], frame[2])
+                assert ours.count_without_bonus.pearson == near(pearson.statistic)
+                assert ours.count_without_bonus.spearman_p == near(spearman.pvalue)
 
 
 def test_yield_takes_repeats_of_a_task_as_one_task() -> None:

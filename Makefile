@@ -18,6 +18,7 @@ demo: setup
 
 test: setup lint
 	$(BIN)/pytest -q
+	$(BIN)/sciagent selfcheck
 
 lint: setup
 	$(BIN)/ruff check .

@@ -66,7 +66,7 @@ Levels = Callable[[str, str, str], Level]
 
 def rubric_text(head: str = RUBRIC, weights: Mapping[str, Any] = WEIGHTS) -> str:
     """The sample rubric, or one like it."""
-    dimension = {"ev": "evidence", "rob": "robustness"}
+    dimension = {"ev": "evidence", "evidence": "evidence", "rob": "robustness"}
     criteria = [CRITERION % (id, dimension[id.split(".", 1)[0]], weight) for id, weight in weights.items()]
     return head + "".join(criteria)
 

@@ -418,10 +418,10 @@ def test_a_tampered_run_among_good_ones_is_one_error(cohort: Cohort, extra: list
     found = cohort.results("--sciagent-run=runs", *extra, code=1)
     assert [s["name"] for s in found["systems"]] == ["alpha", "gamma"]
     assert not found["complete"]
-    assert found["incomplete_because"] == "beta/t1 can't be scored"
-    (broken,) = [run for run in found["runs"] if run["state"] == "broken"]
-    assert broken["score"] is None
-    assert len(broken["problems"]) == 3
+    assert found["incomplete_because"] == "beta/t1 can't be scored: tampered"
+    (tampered,) = [run for run in found["runs"] if run["state"] == "tampered"]
+    assert tampered["score"] is None
+    assert len(tampered["problems"]) == 3
 
 
 def test_a_manifest_that_can_not_be_read_is_one_error(cohort: Cohort) -> None:

@@ -1087,6 +1087,43 @@ def test_dead_code_and_calls_on_literals_calculate_nothing(tmp_path: Path, code:
     assert level(UNCERTAINTY, make_run(tmp_path, live, NAMED)) == 1
 
 
+HEAD = "import pandas as pd\nd = pd.read_csv('data/cases.csv')\n"
+SPREAD = "def spread(d):\n    return d.x.std()\n"
+REACHED: list[tuple[str, dict[str, str], float]] = [
+    # what, files, level of 2.1
+    ("called", {"fit": HEAD + SPREAD + "spread(d)\n"}, 1),
+    ("never called", {"fit": HEAD + SPREAD + "def main():\n    print(d)\nmain()\n"}, 0.5),
+    (
+        "called by one that is never called",
+        {"fit": HEAD + SPREAD + "def more(d):\n    spread(d)\ndef main():\n    print(d)\nmain()\n"},
+        0.5,
+    ),
+    (
+        "called by itself only",
+        {"fit": HEAD + "def s(d):\n    return d.x.std() or s(d)\nprint(len(d))\ndef m(): 0\nm()"},
+        0.5,
+    ),
+    ("called on a dead arm", {"fit": HEAD + SPREAD + "def m(): 0\nm()\nif False:\n    spread(d)\n"}, 0.5),
+    ("handed over", {"fit": HEAD + SPREAD + "d.pipe(spread)\n"}, 1),
+    ("by way of another", {"fit": HEAD + SPREAD + "def more(d):\n    spread(d)\nmore(d)\n"}, 1),
+    ("by its name in a string", {"fit": HEAD + SPREAD + "globals()['spread'](d)\n"}, 1),
+    ("decorated", {"fit": HEAD + "import click\n@click.command()\n" + SPREAD + "def m(): 0\nm()\n"}, 1),
+    ("in a class", {"fit": HEAD + "class A:\n    def s(self):\n        return d.x.std()\ndef m(): 0\nm()\n"}, 1),
+    ("of a library", {"fit": HEAD + SPREAD}, 1),
+    ("imported", {"tool": SPREAD + "def m(): 0\nm()\n", "fit": HEAD + "from tool import spread\nspread(d)\n"}, 1),
+    ("not imported", {"tool": SPREAD + "def m(): 0\nm()\n", "fit": HEAD + "import tool\ntool.m()\n"}, 0.5),
+]
+
+
+@pytest.mark.parametrize(("files", "expected"), [case[1:] for case in REACHED], ids=[case[0] for case in REACHED])
+def test_a_function_that_nothing_gets_to_calculates_nothing(
+    tmp_path: Path, files: dict[str, str], expected: float
+) -> None:
+    sources = {f"code/{name}.py": text for name, text in files.items()}
+    run = make_run(tmp_path, {**sources, "results/fit.csv": "slope,sd\n0.2,0.1\n"}, NAMED)
+    assert level(UNCERTAINTY, run) == expected
+
+
 def test_a_bare_list_of_labels_varies_no_method(tmp_path: Path) -> None:
     table = {"results/fit.csv": "method,slope\nols,0.2\nhuber,0.3\n"}
     bare, used = '["ols", "huber"]\n', 'for m in ["ols", "huber"]:\n    fit(m)\n'

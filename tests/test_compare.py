@@ -23,7 +23,8 @@ from pytest_sciagent.cli import main
 from pytest_sciagent.models import Rubric
 from pytest_sciagent.reporting.cohort import Row, as_rows, as_table, column_types
 from pytest_sciagent.reporting.cohort_files import read_table, write_csv, write_parquet
-from pytest_sciagent.reporting.comparison import ENDS, Comparison, compare
+from pytest_sciagent.reporting.comparison import compare
+from pytest_sciagent.reporting.comparison_results import Comparison
 from pytest_sciagent.reporting.comparison_text import comparison_text
 from pytest_sciagent.rubrics import load_rubric
 from pytest_sciagent.scoring import Interval, score_feasible, score_finding
@@ -36,6 +37,7 @@ Scores = Mapping[str, Mapping[str, Any]]
 REPOSITORY = Path(__file__).resolve().parent.parent
 PUBLISHED = load_rubric("truthinsight", REPOSITORY, REPOSITORY)
 JUDGE = "handoff:tester"
+BOTH = ("low", "high")
 
 
 @pytest.fixture
@@ -354,6 +356,21 @@ def test_order_under_other_weights_and_domains() -> None:
     assert compare(table, PUBLISHED) == found
 
 
+def test_main_body_alone_can_turn_the_order() -> None:
+    def compared(bodies: Mapping[str, float]) -> Comparison:
+        rows = []
+        for system, points in (("a", 60.0), ("b", 50.0)):
+            body = {f"main_body_{end}": bodies[system] for end in BOTH}
+            rows += [row(system, task, points, **body) for task in ("t1", "t2")]
+        return compare(as_table(rows, PUBLISHED), PUBLISHED)
+
+    kept, turned = compared({"a": 45.0, "b": 40.0}), compared({"a": 30.0, "b": 40.0})
+    assert kept.main_body is not None
+    assert turned.main_body is not None
+    assert kept.main_body.ends.low.same_order
+    assert (turned.main_body.ends.low.same_order, turned.main_body.ends.low.tau) == (False, -1.0)
+
+
 def test_many_systems_stay_within_the_page() -> None:
     """Eight systems with long names: tables go on below instead of growing wide."""
     names = [f"system-with-a-rather-long-name-{n}" for n in range(8)]
@@ -379,8 +396,8 @@ def compared(sciagent: Sciagent, repository: Cohort, *args: str | Path) -> tuple
     return printed, json.loads(file.read_text("utf-8"))
 
 
-def test_failed_broken_and_missing_runs_are_rows(repository: Cohort, sciagent: Sciagent) -> None:
-    """What was not delivered counts as 0; what is broken or missing has no score, and is told."""
+def test_failed_tampered_and_missing_runs_are_rows(repository: Cohort, sciagent: Sciagent) -> None:
+    """What was not delivered counts as 0; what is tampered or missing has no score, and is told."""
     for system in ("alpha", "beta"):
         repository.run(system, "t1")
     repository.run("alpha", "t2", status="failed", exit_code=3)
@@ -398,7 +415,7 @@ def test_failed_broken_and_missing_runs_are_rows(repository: Cohort, sciagent: S
     assert [runs["beta", "t1"][f"score_{end}"] for end in ("low", "high")] == [50, 50]
     assert [runs["alpha", "t3"][f"score_{end}"] for end in ("low", "high")] == [0, 100]
     assert (runs["alpha", "t3"]["assessed"], runs["alpha", "t3"]["findings"]) == (0, 2)
-    assert {run["state"] for run in runs.values()} == {"sound", "undelivered", "broken", "missing"}
+    assert {run["state"] for run in runs.values()} == {"sound", "undelivered", "tampered", "missing"}
     assert (runs["alpha", "t2"]["score_high"], runs["alpha", "t2"]["status"]) == (0, "failed")
     assert (runs["beta", "t2"]["score_high"], runs["beta", "t2"]["status"]) == (0, "completed")
     assert runs["beta", "t3"]["state"] == runs["gamma", "t2"]["state"] == "missing"
@@ -418,7 +435,7 @@ def test_nothing_delivered_at_all(csv_of: Callable[[Scores], Path], sciagent: Sc
     """A cohort of failures is compared as any other: all have 0, and nobody leads."""
     rows = []
     for system in ("a", "b"):
-        blank = {f"{kind}.{d.id}_{end}": None for kind in ("dim", "body") for d in PUBLISHED.dimensions for end in ENDS}
+        blank = {f"{kind}.{d.id}_{end}": None for kind in ("dim", "body") for d in PUBLISHED.dimensions for end in BOTH}
         none = {"state": "undelivered", "status": "failed", "findings": 0, "distinct_low": 0, "distinct_high": 0}
         rows += [row(system, task, 0.0, qualities_low="[]", qualities_high="[]", **none, **blank) for task in six(0, 0)]
     path = csv_of({"a": {"t1": 1.0}})
@@ -667,7 +684,7 @@ def test_places_that_cant_be_written_to(
         assert len(printed.err.splitlines()) == 1
 
 
-def test_only_broken_runs(repository: Cohort, sciagent: Sciagent) -> None:
+def test_only_tampered_runs(repository: Cohort, sciagent: Sciagent) -> None:
     (repository.run("alpha", "t1") / "output" / "Result.md").write_text("changed")
     assert "no usable run:\nalpha/t1: changed: output/Result.md" in sciagent(
         "compare", "runs", "--rubric", "small", code=4

@@ -1,4 +1,4 @@
-"""The gates by themselves, over results made by hand: what they decide, and that every output says the same."""
+"""The gates by themselves, over results made by hand: what they decide."""
 
 from __future__ import annotations
 
@@ -9,105 +9,23 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample import OTHER, TESTER, rubric_text
+from made_results import DIMENSIONS, IDS, SMALL, Levels, baseline_of, results_of, run_of, scored
+from sample import OTHER
 
-from pytest_sciagent.collection.index import RunIndex
 from pytest_sciagent.errors import SciagentError
-from pytest_sciagent.gates import Decision, Gate, decide_all, exit_code, failures_that_count
-from pytest_sciagent.gates.baseline import Baseline, outcome_of, scored_by
+from pytest_sciagent.gates import Decision, Gate, decide_all
+from pytest_sciagent.gates.baseline import Baseline, scored_by
 from pytest_sciagent.gates.decision import show
 from pytest_sciagent.gates.limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
 from pytest_sciagent.gates.no_fall import NoFall
 from pytest_sciagent.gates.noninferiority import NotWorse, compare
 from pytest_sciagent.gates.thresholds import MinCriterion, MinDimension, MinScore, MinTaskScore
-from pytest_sciagent.models import JudgeIdentity, Rubric, Verdict
-from pytest_sciagent.reporting.json_file import results_as_json
-from pytest_sciagent.reporting.results import FindingResult, Results, RunResult, system_results
-from pytest_sciagent.reporting.terminal import write_summary
-from pytest_sciagent.scoring import Interval, mean, score_finding
+from pytest_sciagent.models import Rubric
+from pytest_sciagent.reporting.results import RunResult
+from pytest_sciagent.scoring import Interval
 from pytest_sciagent.statistics import difference_noise, non_inferiority
-
-SMALL = Rubric.model_validate(yaml.safe_load(rubric_text()))
-IDS = [criterion.id for criterion in SMALL.criteria]
-DIMENSIONS = [dimension.id for dimension in SMALL.dimensions]
-Levels = Sequence[Sequence[Any]]
-"""By finding and criterion: 1, 0.5, 0, None (not assessed) or `error`."""
-
-
-# ---- results made by hand
-
-
-def verdict(criterion: str, finding: str, level: Any) -> Verdict:
-    known = level is not None and level != "error"
-    status = "assessed" if known else "unrecorded" if level is None else "invalid"
-    return Verdict(
-        criterion_id=criterion,
-        finding=finding,
-        status=status,
-        level=level if known else None,
-        reason="so it is",
-        reason_code=status,
-        judge=None if level is None else TESTER,
-    )
-
-
-def finding_of(number: int, levels: Sequence[Any]) -> FindingResult:
-    verdicts = tuple(verdict(c, f"finding_{number}", level) for c, level in zip(IDS, levels, strict=True))
-    known = {v.criterion_id: v.level for v in verdicts}
-    shares = {}
-    for dimension in SMALL.dimensions:
-        inside = [c for c in SMALL.criteria if c.dimension == dimension.id]
-        shares[dimension.id] = score_finding(inside, known).score.scaled(1 / Fraction(str(dimension.weight)))
-    score = score_finding(SMALL.criteria, known)
-    return FindingResult(f"finding_{number}", number, "a title", verdicts, score, shares)
-
-
-def run_of(
-    system: str, task: str, levels: Levels, repeat: int = 1, costs: Sequence[float | None] = (), place: str = "runs"
-) -> RunResult:
-    """A run by the levels of its findings; one without findings delivered nothing."""
-    label = f"{system}/{task}" + ("" if repeat == 1 else f".r{repeat}")
-    state = "sound" if levels else "undelivered"
-    index = RunIndex(f"/{place}/{label}", f"{place}/{label}/run.json", label, system, task, repeat, state)  # type: ignore[arg-type]
-    findings = tuple(finding_of(n, given) for n, given in enumerate(levels, start=1))
-    total = mean([f.score.score for f in findings]) if findings else Interval.point(0)
-    return RunResult(index, findings, (), None, None, total, Fraction(1), costs=tuple(costs))
-
-
-def results_of(runs: Sequence[RunResult], incomplete: str | None = None) -> Results:
-    return Results(tuple(runs), system_results(runs), (SMALL,), TESTER, incomplete)
-
-
-def baseline_of(runs: Sequence[RunResult], judge: JudgeIdentity = TESTER, **how: Any) -> Baseline:
-    return Baseline("old", scored_by([SMALL]), judge, lambda: [outcome_of(run) for run in runs], **how)
-
-
-def scored(system: str, points: Mapping[str, Any], **how: Any) -> list[RunResult]:
-    """Runs with these scores by task: a number, a pair of ends, or a list of repeats of either."""
-    runs = []
-    for task, repeats in points.items():
-        for repeat, one in enumerate(repeats if isinstance(repeats, list) else [repeats], start=1):
-            low, high = one if isinstance(one, tuple) else (one, one)
-            made = run_of(system, task, [[1, 1, 1, 1]], repeat, **how)
-            runs.append(replace(made, total=Interval(Fraction(str(low)), Fraction(str(high)))))
-    return runs
-
-
-class Lines:
-    """What the terminal section is written to."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def section(self, title: str) -> None:
-        self.lines.append(title)
-
-    def write_line(self, line: str, **markup: bool) -> None:
-        self.lines.append(line)
-
 
 # ---- random cohorts and gates
 
@@ -147,62 +65,8 @@ def value_gates(draw: st.DrawFn, baseline: Baseline) -> list[Gate]:
     ]
 
 
-@st.composite
-def some_gates(draw: st.DrawFn, baseline: Baseline) -> list[Gate]:
-    """Up to four of all gates."""
-    gates: list[Gate] = [
-        *draw(value_gates(baseline)),
-        MaxNotAssessed(draw(PERCENT)),
-        MaxJudgeErrors(draw(PERCENT)),
-        MaxRunCost(draw(st.sampled_from([0.0, 0.2, 0.35, 10.0]))),
-    ]
-    return [gates[n] for n in draw(st.lists(st.sampled_from(range(len(gates))), max_size=4))]
-
-
 SYSTEMS = st.sampled_from([["alpha"], ["alpha", "beta"]])
 OLD = st.sampled_from([["gamma"], ["alpha", "beta"]])
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_terminal_json_and_exit_code_agree(data: st.DataObject) -> None:
-    baseline = baseline_of(data.draw(OLD.flatmap(lambda names: cohorts(names, place="old"))))
-    runs = data.draw(SYSTEMS.flatmap(cohorts))
-    gates = data.draw(some_gates(baseline))
-    results = results_of(runs, data.draw(st.sampled_from([None, None, None, "1 of 9 criteria were not tested"])))
-    decision, decisions = decide_all(gates, results)
-    results = replace(results, decision=decision, decisions=decisions)
-
-    outcomes = [d.outcome for d in decisions]
-    terminal = Lines()
-    write_summary(terminal, results, data.draw(st.sampled_from([-1, 0, 1])))  # type: ignore[arg-type]
-    singles = [line for line in terminal.lines if line.startswith("gate ")]
-    assert singles == [f"gate {d.outcome}: {d.sentence}" for d in decisions]
-    written = results_as_json(results)["gate"]
-    criteria = sum(v.level == 0 or v.is_error for run in runs for f in run.findings for v in f.verdicts)
-    others = data.draw(st.sampled_from([0, 0, 1]))
-    if decision is None:
-        assert not gates
-        assert written is None
-        assert failures_that_count(criteria + others, criteria, None, strict=False) == criteria + others
-        return
-    expected = "not met" if "not met" in outcomes else "inconclusive" if "inconclusive" in outcomes else "met"
-    assert decision.outcome == expected
-    assert [line for line in terminal.lines if line.startswith("gates ")] == (
-        [f"gates {expected}: {decision.sentence}"] if len(gates) > 1 else []
-    )
-    assert (written["outcome"], written["sentence"]) == (expected, decision.sentence)
-    assert [(g["outcome"], g["sentence"]) for g in written["gates"]] == [(d.outcome, d.sentence) for d in decisions]
-    if results.incomplete is not None:
-        assert set(outcomes) == {"inconclusive"}
-
-    failures = failures_that_count(criteria + others, criteria, decision, strict=False)
-    code = exit_code(1 if failures else 0, decision)
-    assert code == (1 if others else {"met": 0, "not met": 1, "inconclusive": 10}[expected])
-    strict = failures_that_count(criteria + others, criteria, decision, strict=True)
-    assert (strict == 0) == (criteria + others == 0 and expected != "not met")
-    for lowest in (1, 2, 3, 4, 5, 7):
-        assert exit_code(lowest, decision) == lowest
 
 
 def completed(runs: Sequence[RunResult], level: Iterator[float], place: str) -> list[RunResult]:

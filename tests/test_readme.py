@@ -9,6 +9,17 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
+def test_the_comparison_is_as_printed() -> None:
+    readme = (ROOT / "README.md").read_text()
+    block = readme.split("    sciagent compare runs/plain runs/guided\n", 1)[1].split("```\n", 2)[1]
+    main = "from pytest_sciagent.cli import main; main()"
+    command = [sys.executable, "-c", main, "compare", "runs/plain", "runs/guided"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n\n")
+    shown = block.removesuffix("\n").split("\n\n")
+    assert [part.split(":")[0] for part in shown[1:]] == ["SYSTEMS", "PAIRS", "WEIGHTS", "YIELD"]
+    assert [part for part in shown if part not in [p.rstrip("\n") for p in printed]] == []
+
+
 def test_the_table_of_the_six_runs_is_as_printed() -> None:
     readme = (ROOT / "README.md").read_text()
     block = readme.split("```\n6 runs", 1)[1].split("```", 1)[0]

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from sample import LEVELS, Cohort
+from sample import LEVELS, Cohort, write_task
 
 
 @pytest.fixture
@@ -27,7 +27,12 @@ def section(text: str) -> list[str]:
 
 def test_the_section(two: Cohort) -> None:
     result = two.pytest("--sciagent-run=runs", "--sciagent-profile=truthinsight", "--sciagent-min-score=90")
-    assert section(result.stdout.str()) == [
+    lines = section(result.stdout.str())
+    pairs = lines.index("PAIRS: differences on shared tasks")
+    pairs_end = lines.index("  more: sciagent compare, with the same runs")
+    assert "  alpha, beta: no difference is shown at any end; 1 difference can't show one: the smallest p" in lines
+    lines[pairs : pairs_end + 1] = ["PAIRS"]
+    assert lines == [
         "2 runs, 3 findings; rubric small 1 (truthinsight); judge handoff:tester",
         "scores are points of 0..100; low..high where something is not assessed or in error",
         "",
@@ -45,6 +50,27 @@ def test_the_section(two: Cohort) -> None:
         "  robustness  alpha  [......              ] 0..33 %",
         "              beta   [......              ] 0..33 %",
         "",
+        "share of points by layer: executed and traceable (1.1, 1.3, 1.4), then tested (2, 3, 4 and 6)",
+        "  tested  alpha  [......              ] 0..33 %",
+        "          beta   [......              ] 0..33 %",
+        "",
+        "SYSTEMS: mean over tasks",
+        "             tasks  mean  95 % t  95 % bootstrap  range  leads  for sure",
+        "alpha",
+        "  low ends       1  23.0       -               -   23.0      0         0",
+        "  high ends      1  68.0       -               -   68.0      1         0",
+        "beta",
+        "  low ends       1  28.0       -               -   28.0      1         0",
+        "  high ends      1  53.0       -               -   53.0      0         0",
+        "  leads: of the 1 task that all systems have, those on which a system is first (ties shared); for",
+        "    sure: whatever is not assessed turns out to be",
+        "  beta ~ alpha (>: ahead for sure; =: tied; ~: open)",
+        "  alpha, beta: one task tells nothing about the spread over tasks.",
+        "  On the 1 task that all systems have, no system is named as leading: alpha, beta could each be",
+        "    first; their intervals overlap, and what is not assessed could turn it.",
+        "",
+        "PAIRS",
+        "",
         "costliest failing criteria (3 of 3)",
         "  -20  alpha/t1 finding_1 rob.zero: The report speaks for level 0.",
         "  -20  alpha/t1 finding_2 rob.zero: The report speaks for level 0.",
@@ -58,6 +84,42 @@ def test_the_section(two: Cohort) -> None:
         "beta: 28.0..53.0 (mean of 1 task)",
         "gate not met: minimum score 90: beta has 28.0..53.0, and 1 more below",
     ]
+
+
+def test_systems_are_compared_and_none_wins_where_intervals_overlap(cohort: Cohort) -> None:
+    """Six tasks: beta is ahead on each by what is known, but what nobody has answered could turn it."""
+    tasks = [f"t{n}" for n in range(1, 7)]
+    for task in tasks:
+        if task != "t1":
+            write_task(cohort.root / "tasks" / task)
+        cohort.run("alpha", task, findings=1)
+        cohort.run("beta", task, findings=1)
+    known = {"ev.full": 1, "ev.half": 0.5, "rob.zero": 0}
+
+    def levels(run: str, finding: str, criterion: str) -> float | None:
+        better = run.startswith("beta") and criterion == "rob.zero"
+        return 0.5 if better else known.get(criterion)
+
+    cohort.record(levels)
+    text = " ".join(cohort.pytest("--sciagent-run=runs").stdout.str().split())
+    assert "beta ~ alpha" in text
+    assert "no system is named as leading: alpha, beta could each be first; their intervals overlap" in text
+    assert "significant at some ends only: what is not assessed could turn it, so no winner is named." in text
+    cohort.record(lambda run, finding, criterion: 0 if criterion == "rob.open" else levels(run, finding, criterion))
+    text = " ".join(cohort.pytest("--sciagent-run=runs").stdout.str().split())
+    assert "beta > alpha" in text
+    assert "beta scores higher, significant (Holm p at most 0.05)." in text
+    assert "SYSTEMS: mean" not in cohort.pytest("--sciagent-run=runs", "-q").stdout.str()
+    assert "SYSTEMS: mean" not in cohort.pytest("--sciagent-run=runs/alpha").stdout.str()
+
+
+def test_many_systems_are_left_to_compare(cohort: Cohort) -> None:
+    for n in range(7):
+        cohort.run(f"s{n}", findings=1)
+    cohort.record()
+    text = cohort.pytest("--sciagent-run=runs").stdout.str()
+    assert "7 systems: compare them with sciagent compare and the same runs" in text
+    assert "PAIRS" not in text
 
 
 def test_quiet_and_verbose(two: Cohort) -> None:
@@ -128,6 +190,7 @@ def test_the_json_file(two: Cohort) -> None:
             "evidence": {"low": 0.785714, "high": 0.785714},
             "robustness": {"low": 0, "high": 0.333333},
         },
+        "layers": {"tested": {"low": 0, "high": 0.333333}},
     }
     run = found["runs"][0]
     assert run["id"] == "runs/alpha/t1/run.json"

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.formula.api import ols
@@ -31,7 +32,6 @@ from pytest_sciagent.statistics import (
     equivalence,
     holm,
     leave_out,
-    main_body_ablation,
     mean_difference,
     non_inferiority,
     order_of,
@@ -119,6 +119,20 @@ def test_tied_leaders_share_a_task_in_equal_parts() -> None:
     )
     assert found.leads == {"a": 1 + Fraction(1, 2) + Fraction(1, 3), "b": Fraction(5, 6), "c": Fraction(1, 3)}
     assert (found.tasks, sum(found.leads.values()), found.left_out) == (3, 3, ("t4", "t5"))
+
+
+def test_leads_and_ranges_equal_those_of_pandas() -> None:
+    for seed in range(COHORTS):
+        table = random_scores(seed, 3, tied=seed % 2 == 0)
+        frame = pd.DataFrame(cohort_of(table))
+        best = frame.eq(frame.max(axis=1), axis=0)
+        shared = best.div(best.sum(axis=1), axis=0).sum()
+        found = task_leads(cohort_of(table))
+        assert {system: float(n) for system, n in found.leads.items()} == near(shared.to_dict())
+        for system, scores in cohort_of(table).items():
+            spread = score_range(scores)
+            assert (spread.low, spread.high) == near((frame[system].min(), frame[system].max()))
+            assert (spread.low_task, spread.high_task) == (frame[system].idxmin(), frame[system].idxmax())
 
 
 # --- two systems -----------------------------------------------------------------------------------------------------
@@ -309,14 +323,6 @@ def test_order_counts_ties_as_part_of_it() -> None:
     assert (reversed_.tau, reversed_.same_order, reversed_.same_leader) == (-1.0, False, False)
 
 
-def test_main_body_alone_can_turn_the_order() -> None:
-    full = {"a": {"t1": 60.0, "t2": 50.0}, "b": {"t1": 50.0, "t2": 50.0}}
-    assert main_body_ablation(full, {"a": {"t1": 45.0, "t2": 40.0}, "b": {"t1": 40.0, "t2": 40.0}}).same_order
-    turned = main_body_ablation(full, {"a": {"t1": 30.0, "t2": 40.0}, "b": {"t1": 40.0, "t2": 40.0}})
-    assert (turned.same_order, turned.tau) == (False, -1.0)
-    assert main_body_ablation(full, {"a": {"t9": 1.0}, "b": {"t9": 1.0}}).reason == "no task that every system has"
-
-
 def test_dropping_a_domain_shows_where_the_order_hangs_on_it() -> None:
     cohort = {
         "a": {"p1": 90.0, "p2": 90.0, "c1": 40.0, "m1": 50.0},
@@ -332,26 +338,59 @@ def test_dropping_a_domain_shows_where_the_order_hangs_on_it() -> None:
     assert list(leave_out(cohort).without) == ["c1", "m1", "p1", "p2"]
 
 
+def test_orders_without_a_domain_equal_those_of_pandas() -> None:
+    for seed in range(COHORTS):
+        table = random_scores(seed, 3, tied=seed % 2 == 0)
+        frame = pd.DataFrame(cohort_of(table))
+        domains = {task: f"d{n % 4}" for n, task in enumerate(frame.index)}
+        found = leave_out(cohort_of(table), domains)
+
+        def order(part: pd.DataFrame) -> Any:
+            ranks = part.mean().round(10).rank(method="min", ascending=False)
+            return tuple(tuple(sorted(ranks.index[ranks == rank])) for rank in sorted(set(ranks)))
+
+        assert found.order == order(frame)
+        groups = pd.Series(domains)
+        without = {group: order(frame[groups != group]) for group in sorted(set(domains.values()))}
+        assert {group: one.after for group, one in found.without.items()} == without
+        assert float(found.holds or 0) == near(np.mean([one == order(frame) for one in without.values()]))
+
+
 WEIGHTS = {"audit": 45.0, "robust": 15.0, "control": 15.0, "cross": 10.0, "novel": 10.0, "falsify": 5.0}
 
 
 def test_weights_equal_a_count_over_the_same_draws() -> None:
-    rng = np.random.default_rng(3)
-    rates = {s: {d: float(rng.uniform(0.4, 0.6)) for d in WEIGHTS} for s in ("x", "y", "z")}
-    found = weight_sensitivity(rates, WEIGHTS, draws=500, seed=11, concentration=40)
-    names = sorted(WEIGHTS)
-    drawn = np.random.default_rng(11).dirichlet([0.4 * WEIGHTS[d] for d in names], 500)
-    counts: dict[Any, int] = {}
-    ahead = 0
-    for row in drawn:
-        points = {s: sum(w * rates[s][d] for w, d in zip(row, names, strict=True)) for s in rates}
-        order = tuple((s,) for s in sorted(points, key=lambda s: -points[s]))
-        counts[order] = counts.get(order, 0) + 1
-        ahead += points["x"] > points["y"]
-    assert {order: n / 500 for order, n in counts.items()} == found.orders
-    assert found.ahead["x", "y"] == ahead / 500
-    assert found.holds == counts.get(found.published, 0) / 500
+    for seed in range(COHORTS):
+        rng = np.random.default_rng(seed)
+        steps = 2 if seed % 3 == 0 else 50  # few steps: ties
+        systems = [f"s{n}" for n in range(int(rng.integers(2, 6)))]
+        rates = {s: {d: 0.4 + int(rng.integers(0, steps)) / 4 / steps for d in WEIGHTS} for s in systems}
+        found = weight_sensitivity(rates, WEIGHTS, draws=60, seed=seed, concentration=40)
+        names = sorted(WEIGHTS)
+        counts: dict[Any, int] = {}
+        ahead = dict.fromkeys(itertools.permutations(systems, 2), 0)
+        for row in np.random.default_rng(seed).dirichlet([0.4 * WEIGHTS[d] for d in names], 60):
+            points = {s: sum(100 * w * rates[s][d] for w, d in zip(row, names, strict=True)) for s in systems}
+            places = order_of(points)
+            counts[places] = counts.get(places, 0) + 1
+            for one, other in ahead:
+                ahead[one, other] += points[one] > points[other] + 1e-9
+        assert {order: n / 60 for order, n in counts.items()} == near(dict(found.orders))
+        assert {pair: n / 60 for pair, n in ahead.items()} == near(dict(found.ahead))
+        assert found.holds == near(counts.get(found.published, 0) / 60)
+        firsts = {s: sum(n for order, n in counts.items() if order[0] == (s,)) / 60 for s in systems}
+        assert firsts == near(dict(found.first))
+        assert list(found.orders.values()) == sorted(found.orders.values(), reverse=True)
+
+
+def test_many_systems_are_ordered_under_many_weights_at_once() -> None:
+    """Thirty systems in ten thousand draws: no loop over draws, which would take minutes."""
+    rng = np.random.default_rng(0)
+    rates = {f"s{n:02}": {d: float(rng.uniform(0.4, 0.6)) for d in WEIGHTS} for n in range(30)}
+    found = weight_sensitivity(rates, WEIGHTS)
     assert sum(found.orders.values()) == near(1.0)
+    assert sum(found.first.values()) == near(1.0)
+    assert all(found.ahead[a, b] + found.ahead[b, a] == near(1.0) for a, b in itertools.combinations(rates, 2))
 
 
 def test_weights_do_not_touch_a_system_that_is_ahead_everywhere_nor_fixed_points() -> None:
@@ -555,6 +594,37 @@ def test_yield_is_told_apart_from_quality() -> None:
     assert (found.order.before, found.order.after) == ((("many",), ("few",)), (("few",), ("many",)))
 
 
+def test_yield_analysis_equals_pandas_and_scipy() -> None:
+    for seed in range(COHORTS):
+        rng = np.random.default_rng(seed)
+        runs: dict[str, list[ScoredRun]] = {}
+        for system in ("a", "b"):
+            for task in range(int(rng.integers(4, 9))):
+                for _ in range(int(rng.integers(1, 3))):
+                    qualities = tuple(rng.uniform(20, 90, int(rng.integers(0, 6))).tolist())
+                    score = float(rng.uniform(20, 90))
+                    run = ScoredRun(f"t{task}", score, score - 2 * len(qualities), qualities)
+                    runs.setdefault(system, []).append(run)
+        found = yield_analysis(runs)
+        for system, mine in runs.items():
+            frame = pd.DataFrame([(r.task, r.score, r.without_bonus, len(r.qualities)) for r in mine])
+            means = frame.groupby(0).mean().mean()
+            ours = found.systems[system]
+            assert (ours.score, ours.without_bonus, ours.findings) == near(tuple(means))
+            assert ours.gain == near(means[1] - means[2])
+            ranks, places = (
+                pd.DataFrame([dict(enumerate(order(r.qualities))) for r in mine])
+                for order in (lambda qualities: sorted(qualities, reverse=True), list)
+            )
+            for got, expected in ((ours.by_rank, ranks), (ours.by_place, places)):
+                assert [one.mean for one in got] == near(expected.mean().tolist())
+                assert [one.runs for one in got] == expected.count().tolist()
+            if frame[3].nunique() > 1:
+                pearson, spearman = stats.pearsonr(frame[3], frame[2]), stats.spearmanr(frame[3], frame[2])
+                assert ours.count_without_bonus.pearson == near(pearson.statistic)
+                assert ours.count_without_bonus.spearman_p == near(spearman.pvalue)
+
+
 def test_yield_takes_repeats_of_a_task_as_one_task() -> None:
     runs = [ScoredRun("t1", 40, 40, ()), ScoredRun("t1", 60, 50, (50.0,)), ScoredRun("t2", 30, 30, ())]
     one = yield_analysis({"s": runs}).systems["s"]
@@ -595,7 +665,6 @@ def test_one_system_and_none() -> None:
         assert compare_pairs(cohort).pairs == ()
         assert compare_pairs(cohort).reason
         assert difficulty(cohort).correlation.reason
-        assert main_body_ablation(cohort, cohort).reason
         assert leave_out(cohort).reason
         assert task_leads(cohort).reason
     assert leave_out({"a": GOOD}).holds is None
@@ -722,11 +791,10 @@ def test_random_degenerate_cohorts_never_raise(seed: int) -> None:
             for s in range(int(rng.integers(0, 4)))
         }
         found: list[Any] = [compare_pairs(cohort), difficulty(cohort), task_leads(cohort), leave_out(cohort)]
-        found.append(main_body_ablation(cohort, cohort))
         for scores in cohort.values():
             found += [t_interval(scores), bootstrap_interval(scores, draws=20), score_range(scores)]
             found.append(repeat_variance({task: [value, value] for task, value in scores.items()}))
             for other in cohort.values():
                 found.append(non_inferiority(scores, other, noise=DifferenceNoise(2.0, 3)))
-        assert len(found) >= 5
+        assert len(found) >= 4
         assert "nan" not in repr(found).replace("is nan, not", "")

@@ -10,7 +10,7 @@ import re
 import warnings
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -19,6 +19,7 @@ from typing import Literal, TypeVar
 from ..models import Citation
 from ..text import clean
 from .columns import vocabulary
+from .reach import unreached
 from .syntax import FUNCTIONS, MAX_QUOTE, bound_names, dotted, live_children, parameters
 
 N = TypeVar("N", bound=ast.AST)
@@ -117,10 +118,14 @@ def _fits(literals: Sequence[str], text: str) -> bool:
 
 
 class Source:
-    """One source file, or the code cells of one notebook."""
+    """One source file, or the code cells of one notebook. Functions that nothing gets to are left out.
 
-    def __init__(self, path: str, text: str) -> None:
+    is_used_beside: whether another source of the run uses a name.
+    """
+
+    def __init__(self, path: str, text: str, is_used_beside: Callable[[str], bool] = lambda name: False) -> None:
         self.path = path
+        self._is_used_beside = is_used_beside
         self.suffix = PurePosixPath(path).suffix.lower().lstrip(".")
         self.text = text[:MAX_SOURCE_CHARS]
         self.is_python = self.suffix in ("py", "ipynb")
@@ -149,11 +154,13 @@ class Source:
     def _parents(self) -> dict[ast.AST, ast.AST]:
         parents: dict[ast.AST, ast.AST] = {}
         waiting: deque[ast.AST] = deque([self.tree] if self.tree else [])
+        idle = unreached(self.tree, self._is_used_beside) if self.tree else frozenset()
         while waiting:
             node = waiting.popleft()
             for child in live_children(node):
-                parents[child] = node
-                waiting.append(child)
+                if child not in idle:
+                    parents[child] = node
+                    waiting.append(child)
         return parents
 
     @cached_property

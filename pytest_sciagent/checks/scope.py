@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -20,6 +20,7 @@ from .base import CheckContext
 from .code import Source, Spot, Text, Use
 from .keys import finding_label, is_finding_column
 from .notebooks import notebook_results, notebook_source
+from .reach import used_names
 from .syntax import MAX_QUOTE
 from .values import is_number, listed
 
@@ -49,8 +50,18 @@ class RunCode:
                 text = notebook_source(data) if path.endswith(".ipynb") else data.decode("utf-8-sig", "replace")
             except (UnsafeFile, Unreadable):
                 text = ""
-            self._sources[path] = Source(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+            self._sources[path] = Source(path, text, partial(self._is_used_beside, path))
         return self._sources[path]
+
+    @cached_property
+    def _names(self) -> dict[str, frozenset[str]]:
+        """All names that each source in Python uses."""
+        trees = {path: self.source(path).tree for path in self._paths}
+        return {path: used_names(tree) for path, tree in trees.items() if tree is not None}
+
+    def _is_used_beside(self, path: str, name: str) -> bool:
+        return any(name in names for other, names in self._names.items() if other != path)
 
     @cached_property
     def _file_names(self) -> list[tuple[Source, Text]]:

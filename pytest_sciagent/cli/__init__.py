@@ -32,6 +32,7 @@ class Commands(click.Group):
         "compare": "compare",
         "ci": "ci",
         "export": "export",
+        "selfcheck": "selfcheck",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

@@ -77,12 +77,12 @@ def compare(
         sciagent compare runs/plain runs/guided --csv cohort.csv
     """
     from ..evaluation.recorded import read_rubric
+    from ..profile_names import PROFILES
     from ..reporting.cohort_files import SUFFIXES, combine, read_table, write_csv, write_parquet
     from ..reporting.comparison import check_comparable
     from ..reporting.comparison import compare as compare_table
     from ..reporting.comparison_json import write_comparison
     from ..reporting.comparison_text import comparison_text
-    from ..reporting.results import PROFILES
     from ..rubrics import DEFAULT_RUBRIC
 
     if not (math.isfinite(margin) and 0 < margin <= 100):

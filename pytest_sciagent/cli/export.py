@@ -46,7 +46,8 @@ def ro_crate(
     """
     from ..evaluation.recorded import read_rubric, recorded_judge
     from ..judging.identity import parse_identity
-    from ..reporting.results import PROFILES, Results, system_results
+    from ..profile_names import PROFILES
+    from ..reporting.results import Results, system_results
     from ..reporting.ro_crate import write_crate
     from ..reporting.scored_runs import open_runs, score_run
     from ..reporting.words import Words

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
 from ..models import Rubric
+from ..profile_names import PROFILES
 from ..rubrics import DEFAULT_RUBRIC, load_rubric, with_profile
-from .options import PROFILES, Options
+from .options import Options
 
 if TYPE_CHECKING:
     from pathlib import Path

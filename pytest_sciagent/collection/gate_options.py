@@ -18,7 +18,8 @@ NEEDS_BASELINE = ("margin", "no_fall", "allow_mixed")
 class GateOptions:
     """The gates that a session has. None, or nothing in it: not this one.
 
-    min_score, min_task_score: points. min_dimension: ids with percent. min_criterion: ids with levels (0..1).
+    min_score, min_task_score: points. min_executed, min_tested: percent of the points of a layer of acceptance.
+    min_dimension: ids with percent. min_criterion: ids with levels (0..1).
     baseline: frozen runs or a results file; margin (points), no_fall and allow_mixed belong to it.
     max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars. prompts_from: where the prompts of the head
     lie, changed_prompts: files that some run must have been made with.
@@ -26,6 +27,8 @@ class GateOptions:
 
     min_score: float | None = None
     min_task_score: float | None = None
+    min_executed: float | None = None
+    min_tested: float | None = None
     min_dimension: tuple[tuple[str, float], ...] = ()
     min_criterion: tuple[tuple[str, float], ...] = ()
     baseline: Path | None = None
@@ -58,6 +61,20 @@ NUMBERS = (
         "all met, 1 one not met, 10 inconclusive (something not assessed could turn one)",
     ),
     _Number("min_task_score", "N", 100, "gate: every system's score on every task must be at least N (0..100)"),
+    _Number(
+        "min_executed",
+        "PERCENT",
+        100,
+        "gate, first layer of acceptance: every system must earn at least PERCENT of the points for work that is "
+        "executed and traceable (criteria 1.1, 1.3, 1.4), mean over findings",
+    ),
+    _Number(
+        "min_tested",
+        "PERCENT",
+        100,
+        "gate, second layer: every system must earn at least PERCENT of the points for findings that are tested "
+        "(robustness, controls, separate data, next test), mean over findings",
+    ),
     _Number(
         "margin", "N", 100, f"points by which a system may be worse than the baseline (default {DEFAULT_MARGIN:g})"
     ),

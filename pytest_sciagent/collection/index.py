@@ -14,10 +14,10 @@ from ..layout import MANIFEST
 from ..runs import Run, UnsafeFile
 from ..text import one_line, safe_name
 
-State = Literal["sound", "undelivered", "broken"]
+State = Literal["sound", "undelivered", "tampered"]
 RUN_NODE = "run"
 """The name of the node that stands for a run as a whole, where a finding's id would stand."""
-STATE_ITEMS: dict[State, str] = {"broken": "integrity", "undelivered": "delivery"}
+STATE_ITEMS: dict[State, str] = {"tampered": "integrity", "undelivered": "delivery"}
 """The one item of a run that is not sound."""
 
 
@@ -25,7 +25,7 @@ STATE_ITEMS: dict[State, str] = {"broken": "integrity", "undelivered": "delivery
 class RunIndex:
     """One run as collection sees it.
 
-    state: `sound`; `undelivered` (failed, or without report or finding: counts as 0); `broken` (tampered or unreadable:
+    state: `sound`; `undelivered` (failed, or without report or finding: counts as 0); `tampered` (not what was frozen:
     an error). problems: why, if not sound. notes: what to tell about a sound run's report.
     """
 
@@ -72,7 +72,7 @@ def index_run(path: Path, rootdir: Path) -> RunIndex:
         run = Run.load(path)
     except SciagentError as error:
         problem = one_line(str(error), 500)
-        return RunIndex(str(path), nodeid, label_of(path), "", safe_name(path.name), 1, "broken", (problem,))
+        return RunIndex(str(path), nodeid, label_of(path), "", safe_name(path.name), 1, "tampered", (problem,))
     manifest = run.manifest
     common = (str(path), nodeid, run.label, manifest.system.name, manifest.task_id, manifest.repeat)
     try:
@@ -82,7 +82,7 @@ def index_run(path: Path, rootdir: Path) -> RunIndex:
     if problems:
         shown = [one_line(p, 300) for p in problems[:20]]
         more = [f"and {len(problems) - 20} more"] if len(problems) > 20 else []
-        return RunIndex(*common, "broken", (*shown, *more))
+        return RunIndex(*common, "tampered", (*shown, *more))
     if manifest.status != "completed":
         code = "" if manifest.exit_code is None else f", exit code {manifest.exit_code}"
         return RunIndex(*common, "undelivered", (f"the run {manifest.status.replace('_', ' ')}{code}",))
@@ -106,7 +106,7 @@ def check_distinct(runs: Sequence[RunIndex]) -> None:
     """
     seen: dict[str, RunIndex] = {}
     for run in runs:
-        if run.state == "broken":
+        if run.state == "tampered":
             continue
         other = seen.setdefault(run.label, run)
         if other is not run:

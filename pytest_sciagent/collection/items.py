@@ -161,12 +161,12 @@ class CriterionItem(CriterionBase, pytest.Item):
 
 
 class RunStateItem(RunItem, pytest.Item):
-    """The one item of a run that can't be tested: an error if it is broken, a failure if nothing was delivered."""
+    """The one item of a run that can't be tested: an error if it is tampered, a failure if nothing was delivered."""
 
     def setup(self) -> None:
         index = self.run_file.index
         self.publish(index.state)
-        if index.state == "broken":
+        if index.state == "tampered":
             raise JudgingFailed(f"run {index.label} is not what was frozen: {'; '.join(index.problems)}")
 
     def runtest(self) -> None:

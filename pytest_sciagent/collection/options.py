@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from ..profile_names import PROFILES
 from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .output_options import Outputs, add_outputs, read_outputs
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 Mode = Literal["replay", "record", "refresh", "live"]
 ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
-PROFILES = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
 PROVIDERS = ("openai", "anthropic", "decisions")
 DEFAULT_IN_FLIGHT = 64
 
 _HELP_TAIL = """
 Exit codes: 0 all criteria hold (or all gates are met), 1 a criterion fails (or a gate is not met), 2 interrupted,
-3 internal error, 4 bad input, 5 nothing collected, 10 a gate can't be decided (inconclusive).
+3 internal error, 4 bad input, 5 nothing collected, 10 a gate can't be decided (inconclusive): something is not
+assessed, not tested, or a run is tampered.
 """
 
 

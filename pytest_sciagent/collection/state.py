@@ -74,7 +74,7 @@ class SessionState:
         from .index import RUN_NODE, check_distinct
 
         indexes = list(self.indexes.values())
-        if all(index.state == "broken" for index in indexes):
+        if all(index.state == "tampered" for index in indexes):
             told = "\n".join(f"{i.label}: {'; '.join(i.problems)}" for i in indexes[:5])
             raise SciagentError(f"no usable run:\n{told}")
         check_distinct(indexes)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..runs import Run
+from .compound import compound_signs
 from .mentions import mentions_in, resolve_mentions
 from .report import ParsedReport, parse_report
 from .run_files import RunFiles
 
-__all__ = ["ParsedReport", "parse_findings", "parse_report", "resolve_mentions"]
+__all__ = ["ParsedReport", "compound_signs", "parse_findings", "parse_report", "resolve_mentions"]
 
 
 def parse_findings(run: Run) -> ParsedReport:

@@ -52,7 +52,7 @@ class _Run(_Part):
     system: Name | Literal[""]
     task_id: str
     repeat: int
-    state: Literal["sound", "undelivered", "broken"]
+    state: Literal["sound", "undelivered", "tampered"]
     score: _Score | None
     findings: tuple[_Finding, ...]
     criteria: tuple[_Criterion, ...]

@@ -10,7 +10,8 @@ EXIT_INCONCLUSIVE = 10
 def failures_that_count(failed: int, criteria: int, decision: Decision | None, *, strict: bool) -> int:
     """How many failures a session ends with that had `failed` ones, `criteria` of them failing or erring criteria.
 
-    With a gate, criteria are shown and the gate counts in their place; `strict`: both count.
+    Runs that are tampered, or delivered nothing, are among these. With a gate they are shown, and the gate counts in
+    their place: a tampered run makes it inconclusive. `strict`: both count.
     """
     if decision is None:
         return failed

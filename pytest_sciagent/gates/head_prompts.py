@@ -62,7 +62,7 @@ def head_prompts(
     recorded: set[str] = set()
     problems = []
     for index in runs:
-        if index.state == "broken":
+        if index.state == "tampered":
             continue  # an error in itself, and no gate is decided over it
         ours = handed_out(index.task_id).items()
         prompts = dict(Run.load(Path(index.path)).manifest.system.prompts.items() - ours)

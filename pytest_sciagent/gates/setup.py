@@ -20,12 +20,14 @@ from .head_prompts import HeadPrompts, head_prompts
 from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
 from .no_fall import NoFall
 from .noninferiority import NotWorse
-from .thresholds import MinCriterion, MinDimension, MinScore, MinTaskScore
+from .thresholds import MinCriterion, MinDimension, MinLayer, MinScore, MinTaskScore
 
 if TYPE_CHECKING:
     from ..collection.state import SessionState
     from ..judging.judge import Judge
+    from ..models import Rubric
     from ..reporting.scored_runs import OpenRun
+    from ..scoring.layers import Layer
 
 
 def make_gates(state: SessionState) -> tuple[Gate, ...]:
@@ -49,6 +51,14 @@ def _gates(state: SessionState) -> Iterator[Gate]:
     if options.min_task_score is not None:
         yield MinTaskScore(options.min_task_score)
     scoring = state.rubrics[0]
+    layers: tuple[tuple[Layer, float | None], ...] = (
+        ("executed", options.min_executed),
+        ("tested", options.min_tested),
+    )
+    for layer, least in layers:
+        if least is not None:
+            _check_layer(layer, scoring)
+            yield MinLayer(layer, least)
     dimensions = {c.dimension for c in scoring.criteria if c.scope == "finding" and c.weight > 0}
     for id, percent in options.min_dimension:
         _check_known("dimension", id, dimensions)
@@ -88,6 +98,15 @@ def _head_prompts(state: SessionState) -> HeadPrompts | None:
 
 def _shown(path: Path, base: Path) -> str:
     return one_line(str(path.relative_to(base) if path.is_relative_to(base) else path))
+
+
+def _check_layer(layer: Layer, rubric: Rubric) -> None:
+    from ..scoring.layers import LAYERS, criteria_of
+
+    if not criteria_of(layer, rubric.criteria):
+        raise SciagentError(
+            f"--sciagent-min-{layer}: rubric {rubric.id} has no criterion of the layer {LAYERS[layer]!r} of acceptance"
+        )
 
 
 def _check_known(what: str, id: str, known: Collection[str]) -> None:

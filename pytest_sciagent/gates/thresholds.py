@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..scoring.interval import Interval, mean
+from ..scoring.layers import LAYERS, Layer
 from .decision import Decision, exact, plain, show
 
 if TYPE_CHECKING:
@@ -55,6 +56,21 @@ class MinDimension:
             for system in results.systems
         }
         return at_least(f"minimum of dimension {self.id}", shares, self.least, unit=" %")
+
+
+@dataclass(frozen=True, slots=True)
+class MinLayer:
+    """Every system earns at least `least` percent of the points of a layer of acceptance, mean over its findings."""
+
+    layer: Layer
+    least: float
+
+    def decide(self, results: Results) -> Decision:
+        shares = {
+            system.name: system.layers.get(self.layer, _without_finding(results, system.name)).scaled(Fraction(100))
+            for system in results.systems
+        }
+        return at_least(f"minimum {LAYERS[self.layer]}", shares, self.least, unit=" %")
 
 
 @dataclass(frozen=True, slots=True)

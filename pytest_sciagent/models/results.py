@@ -117,7 +117,7 @@ class RunScored(Part):
     system: str
     task_id: str
     repeat: int
-    state: Literal["sound", "undelivered", "broken"]
+    state: Literal["sound", "undelivered", "tampered"]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     score: Ends | None

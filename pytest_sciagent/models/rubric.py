@@ -9,10 +9,9 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ..digest import sha256_json
+from ..profile_names import ProfileName
 from .base import Model, Name, NonEmpty
 from .run import Role
-
-ProfileName = Literal["truthinsight", "truthinsight-v1", "weighted", "required", "checklist100"]
 
 
 class Dimension(Model):

@@ -70,8 +70,7 @@ class Board:
         if told is None:
             return
         self._seen.add(report.nodeid)
-        if told.outcome != "broken":
-            self._failed[report.nodeid] = report.failed
+        self._failed[report.nodeid] = report.failed
         if not isinstance(told.outcome, str):
             self._take(self._by_nodeid[str(told)], told.outcome)
 
@@ -151,9 +150,9 @@ class Board:
 
     def _incomplete(self) -> str | None:
         """Why a gate can't be met by this session: something was not tested, or can't be."""
-        broken = [i.label for i in self.state.indexes.values() if i.state == "broken"]
-        if broken:
-            return f"{', '.join(sorted(broken))} can't be scored"
+        tampered = sorted(i.label for i in self.state.indexes.values() if i.state == "tampered")
+        if tampered:
+            return f"{', '.join(tampered)} can't be scored: tampered"
         stale = next((gate.reason for gate in self.gates if isinstance(gate, HeadPrompts)), None)
         if stale is not None:
             return stale
@@ -170,7 +169,7 @@ class Board:
         results = self.results
         if results is not None:
             session.exitstatus = exit_code(exitstatus, results.decision)
-            tell_junit(session.config, results)
+            tell_junit(session.config.pluginmanager.get_plugins(), results)
             session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
         self._save(results)
         _drop_empty_teardowns(session.config, self._seen)

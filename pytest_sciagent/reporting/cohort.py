@@ -1,4 +1,4 @@
-"""The cohort as one table: a row for each run of a system on a task; failed, broken and missing ones are rows, too."""
+"""The cohort as one table: a row for each run of a system on a task; failed, tampered and missing runs as well."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..models import Rubric
 
 SUFFIXES = (".csv", ".parquet")
-STATES = ("sound", "undelivered", "broken", "missing")
+STATES = ("sound", "undelivered", "tampered", "missing")
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -114,9 +114,9 @@ def _read(path: Path) -> pd.DataFrame:
 def _row_problem(row: Row) -> str | None:
     if row["state"] not in STATES or row["task"] is None or row["repeat"] is None or row["repeat"] < 1:
         return "it needs a task, a repeat from 1 on, and a state of " + ", ".join(STATES)
-    if (row["score_low"] is None) != (row["state"] in {"broken", "missing"}):
+    if (row["score_low"] is None) != (row["state"] in {"tampered", "missing"}):
         return f"a run of state {row['state']} {'needs a' if row['score_low'] is None else 'has no'} score"
-    if row["system"] is None and row["state"] != "broken":
+    if row["system"] is None and row["state"] != "tampered":
         return "it has no system"
     for name in row:
         stem, _, end = name.rpartition("_")

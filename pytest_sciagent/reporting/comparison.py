@@ -7,22 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import fields, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import SciagentError
+from ..scoring import LAYERS, criteria_of
 from ..statistics import (
     Bounds,
-    Difficulty,
-    LeaveOut,
-    MeanInterval,
     OrderComparison,
     PairComparison,
-    RepeatVariance,
     ScoredRun,
-    ScoreRange,
     WeightSensitivity,
     YieldAnalysis,
     bootstrap_interval,
@@ -44,19 +39,27 @@ from ..statistics import (
 )
 from ..statistics.base import mean_of
 from .cohort import Row, as_rows
+from .comparison_results import (
+    Comparison,
+    End,
+    Ends,
+    OrderCheck,
+    PairEnd,
+    PairSummary,
+    ScoreComparison,
+    SystemSummary,
+    Usage,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..models import Rubric
+    from ..models import Criterion, Rubric
 
 T = TypeVar("T")
 ALPHA = 0.05
 MARGIN = 4.0
 
-End = Literal["low", "high"]
-ENDS: tuple[End, End] = ("low", "high")
-PairEnd = Literal["low", "high", "against", "for"]
 PAIR_ENDS: Mapping[PairEnd, tuple[End, End]] = {
     "low": ("low", "low"),
     "high": ("high", "high"),
@@ -66,119 +69,6 @@ PAIR_ENDS: Mapping[PairEnd, tuple[End, End]] = {
 """Which ends of the first and the second system meet; the crossed ones count all that is open against or for one."""
 Points = dict[str, dict[str, float]]
 """Points by system and task, repeats averaged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ends(Generic[T]):
-    """One statistic at the low and at the high ends of all scores."""
-
-    low: T
-    high: T
-
-    @property
-    def both(self) -> tuple[T, T]:
-        return self.low, self.high
-
-    def at(self, end: End) -> T:
-        return self.low if end == "low" else self.high
-
-
-@dataclass(frozen=True, slots=True)
-class SystemSummary:
-    """One system over all tasks that it has a score on. `led`: tasks it leads (ties shared) of those all have.
-
-    led_for_sure: tasks it leads whatever is not assessed turns out to be. places: best and worst possible one.
-    """
-
-    tasks: int
-    t: Ends[MeanInterval]
-    bootstrap: Ends[MeanInterval]
-    range: Ends[ScoreRange]
-    led: Ends[Fraction | None]
-    led_for_sure: int
-    places: tuple[int, int] | None
-    repeats: Ends[RepeatVariance]
-
-
-@dataclass(frozen=True, slots=True)
-class PairSummary:
-    """Systems `a` and `b`: every test at four ends, Holm's correction made over the pairs at each."""
-
-    a: str
-    b: str
-    ends: Mapping[PairEnd, PairComparison]
-
-    @property
-    def winner(self) -> str | None:
-        """The system that scores higher with significance at every end."""
-        signs = {_sign(end) if end.significant else 0 for end in self.ends.values()}
-        return {1: self.a, -1: self.b}.get(signs.pop()) if len(signs) == 1 else None
-
-    @property
-    def equivalent(self) -> bool | None:
-        """Whether the two are equivalent at every end; None where they are at some, or there is no test."""
-        found = {end.equivalence.equivalent for end in self.ends.values()}
-        return found.pop() if len(found) == 1 else None
-
-
-def _sign(pair: PairComparison) -> int:
-    """1 where mean and ranks speak for `a`, -1 where both speak for `b`, else 0."""
-    mean, plus, minus = pair.difference.mean or 0.0, pair.wilcoxon.w_plus or 0.0, pair.wilcoxon.w_minus or 0.0
-    return (mean > 0 and plus > minus) - (mean < 0 and plus < minus)
-
-
-@dataclass(frozen=True, slots=True)
-class OrderCheck:
-    """Means over shared tasks, as bounds by system, under two ways to score; and the two orders at both ends."""
-
-    before: Mapping[str, Bounds]
-    after: Mapping[str, Bounds]
-    ends: Ends[OrderComparison]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What the runs of a system cost: totals over those that tell, and how many do."""
-
-    runs: int
-    with_cost: int
-    cost_usd: float
-    with_tokens: int
-    tokens: int
-    with_time: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Every comparison of a cohort. `is_open`: some ends differ. `shared`: tasks on which every system has one.
-
-    means: over shared tasks, as bounds. leader: the system that is first there whatever the open points turn out to be.
-    main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
-    judges: by other judges of the same runs, if any.
-    dimensions, items: shares (0..1) over all findings of a system, by id and system.
-    """
-
-    margin: float
-    seed: int
-    is_open: bool
-    tasks: tuple[str, ...]
-    shared: tuple[str, ...]
-    systems: Mapping[str, SystemSummary]
-    means: Mapping[str, Bounds]
-    leader: str | None
-    pairs: tuple[PairSummary, ...]
-    difficulty: Ends[Difficulty]
-    main_body: OrderCheck | None
-    feasible: OrderCheck
-    infeasible: Mapping[str, str]
-    judges: Mapping[str, OrderCheck]
-    weights: Ends[WeightSensitivity]
-    domains: Ends[LeaveOut]
-    yields: Ends[YieldAnalysis] | None
-    dimensions: Mapping[str, Mapping[str, Bounds]]
-    items: Mapping[str, Mapping[str, Bounds]]
-    usage: Mapping[str, Usage]
 
 
 def check_comparable(table: pd.DataFrame) -> None:
@@ -213,8 +103,6 @@ def compare(
     """
     rows = as_rows(table)
     scores = _scores(rows)
-    shared = shared_tasks(scores.low)
-    means = _bounds(scores, shared)
     has_terms = any(row["main_body_low"] is not None for row in rows)
     is_open = any(
         row[name] != row[f"{name.removesuffix('_low')}_high"] for row in rows for name in row if name.endswith("_low")
@@ -222,16 +110,10 @@ def compare(
     each = _ends if is_open else _once
     domains = {row["task"]: row["domain"] for row in rows if row["domain"] is not None}
     share = "body" if has_terms else "dim"
+    items = {c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria}
+    by_score = compare_scores(rows, margin=margin, seed=seed)
     return Comparison(
-        margin=margin,
-        seed=seed,
-        is_open=is_open,
-        tasks=tuple(sorted({task for mine in scores.low.values() for task in mine})),
-        shared=shared,
-        systems=_systems(rows, scores, means, seed),
-        means=means,
-        leader=certain_leader(means),
-        pairs=_pairs(scores, margin),
+        **{field.name: getattr(by_score, field.name) for field in fields(by_score)} | {"is_open": is_open},
         difficulty=each(lambda end: difficulty(scores.at(end))),
         main_body=_order_check(scores, _scores(rows, "main_body")) if has_terms else None,
         feasible=_order_check(scores, _scores(rows, "feasible")),
@@ -241,10 +123,27 @@ def compare(
         domains=each(lambda end: leave_out(scores.at(end), domains)),
         yields=each(lambda end: _yields(rows, end)) if has_terms else None,
         dimensions={d.id: _rates(rows, f"dim.{d.id}", "findings") for d in rubric.dimensions},
-        items={
-            c.id: _rates(rows, f"item.{c.id}", "findings" if c.scope == "finding" else None) for c in rubric.criteria
-        },
+        layers={LAYERS[layer]: _weighted(criteria_of(layer, rubric.criteria), items) for layer in LAYERS},
+        items=items,
         usage=_usage(rows),
+    )
+
+
+def compare_scores(rows: Sequence[Row], *, margin: float = MARGIN, seed: int = 0) -> ScoreComparison:
+    """Compare systems by their scores alone: a row needs no more than system, task and both ends of the score."""
+    scores = _scores(rows)
+    shared = shared_tasks(scores.low)
+    means = _bounds(scores, shared)
+    return ScoreComparison(
+        margin=margin,
+        seed=seed,
+        is_open=any(row["score_low"] != row["score_high"] for row in rows),
+        tasks=tuple(sorted({task for mine in scores.low.values() for task in mine})),
+        shared=shared,
+        systems=_systems(rows, scores, means, seed),
+        means=means,
+        leader=certain_leader(means),
+        pairs=_pairs(scores, margin),
     )
 
 
@@ -389,6 +288,20 @@ def _rates(rows: Iterable[Row], column: str, weight: str | None) -> dict[str, Bo
             sum(count * high for count, _, high in parts) / sum(count for count, _, _ in parts),
         )
         for system, parts in sorted(found.items())
+    }
+
+
+def _weighted(criteria: Sequence[Criterion], items: Mapping[str, Mapping[str, Bounds]]) -> dict[str, Bounds]:
+    """The share of the points of these criteria, from the mean levels of each, by system."""
+    total = sum(c.weight for c in criteria)
+    systems = sorted({system for c in criteria for system in items[c.id]})
+    return {
+        system: (
+            sum(c.weight * items[c.id][system][0] for c in criteria) / total,
+            sum(c.weight * items[c.id][system][1] for c in criteria) / total,
+        )
+        for system in systems
+        if all(system in items[c.id] for c in criteria)
     }
 
 

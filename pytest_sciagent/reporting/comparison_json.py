@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..ledger.store import write_atomically
 from .cohort import SCORED_BY, Row, as_rows
-from .comparison import Comparison, PairSummary
 from .comparison_orders import show_order
+from .comparison_results import Comparison, PairSummary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..statistics import Bounds, Correlation, OrderComparison, compare_intervals
 from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
-from .comparison import Comparison, End, Ends, OrderCheck
+from .comparison_results import Comparison, End, Ends, OrderCheck, ScoreComparison
 
 if TYPE_CHECKING:
     from ..statistics import SystemYield, WeightSensitivity
@@ -19,7 +19,7 @@ TOP = 3
 ENOUGH = 10
 
 
-def ends_of(comparison: Comparison) -> tuple[tuple[str, End], ...]:
+def ends_of(comparison: ScoreComparison) -> tuple[tuple[str, End], ...]:
     """The ends to show, with their labels; one without a label where everything is assessed."""
     return LABELS if comparison.is_open else (("", "low"),)
 

@@ -10,7 +10,7 @@ from ..statistics import Bounds
 from ..text import one_line
 from .cohort import Row, as_rows
 from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
-from .comparison import ALPHA, Comparison, End, PairEnd, PairSummary
+from .comparison import ALPHA
 from .comparison_orders import (
     correlation_text,
     domains,
@@ -24,6 +24,7 @@ from .comparison_orders import (
     weights,
     yields,
 )
+from .comparison_results import Comparison, End, PairEnd, PairSummary, ScoreComparison
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +47,7 @@ def comparison_sections(table: pd.DataFrame, comparison: Comparison) -> Iterator
     sections: list[Section] = [
         _head(rows, comparison),
         ("RUNS", _runs(rows)),
-        ("SYSTEMS: mean over tasks", _systems(comparison)),
-        ("PAIRS: differences on shared tasks", _pairs(comparison)),
+        *score_sections(comparison),
         ("TASKS: difficulty against disagreement", _tasks(comparison)),
         ("MAIN BODY: without yield, targets and penalty", main_body(comparison)),
         ("REPEATS: noise of a run", repeats(comparison)),
@@ -57,11 +57,20 @@ def comparison_sections(table: pd.DataFrame, comparison: Comparison) -> Iterator
         ("DOMAINS: each left out in turn", domains(comparison)),
         ("YIELD: whether registering more findings pays", yields(comparison)),
         ("DIMENSIONS: % of points over all findings", _shares(comparison.dimensions)),
+        ("LAYERS OF ACCEPTANCE: % of points over all findings", _shares(comparison.layers)),
         ("CRITERIA: mean level in % over all findings", _shares(comparison.items)),
         ("COST AND TIME: means over the runs that tell", _usage(comparison)),
         ("NOT SCORED, OR COUNTED AS 0", _problems(rows)),
     ]
     yield from (section for section in sections if section[1])
+
+
+def score_sections(comparison: ScoreComparison) -> list[Section]:
+    """The sections that need nothing but scores."""
+    return [
+        ("SYSTEMS: mean over tasks", _systems(comparison)),
+        ("PAIRS: differences on shared tasks", _pairs(comparison)),
+    ]
 
 
 def _head(rows: Sequence[Row], comparison: Comparison) -> Section:
@@ -108,11 +117,11 @@ def _findings(row: Row) -> str:
 
 
 def _status(row: Row) -> str:
-    told = row["state"] if row["state"] in {"broken", "missing"} or row["status"] == "completed" else row["status"]
+    told = row["state"] if row["state"] in {"tampered", "missing"} or row["status"] == "completed" else row["status"]
     return "completed" if told == "sound" else str(told or row["state"]).replace("_", " ")
 
 
-def _systems(comparison: Comparison) -> list[str]:
+def _systems(comparison: ScoreComparison) -> list[str]:
     lines: list[Sequence[str] | str] = []
     for name, system in comparison.systems.items():
         lines.append(name)
@@ -153,7 +162,7 @@ def _led(led: Fraction | None) -> str:
     return f"{whole} {part}" if whole else str(part)
 
 
-def _leader(comparison: Comparison) -> str:
+def _leader(comparison: ScoreComparison) -> str:
     if len(comparison.systems) < 2:
         return "One system: there is nothing to compare it with."
     if not comparison.shared:
@@ -176,7 +185,7 @@ def _leader(comparison: Comparison) -> str:
 # ---- pairs
 
 
-def _pairs(comparison: Comparison) -> list[str]:
+def _pairs(comparison: ScoreComparison) -> list[str]:
     if not comparison.pairs:
         return paragraph("One system: there is no pair.")
     rows: list[Sequence[str] | str] = []
@@ -215,7 +224,7 @@ def _pairs(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _verdict(pair: PairSummary, comparison: Comparison) -> str:
+def _verdict(pair: PairSummary, comparison: ScoreComparison) -> str:
     low = pair.ends["low"]
     if not low.difference.n:
         return f"{low.difference.reason}."

@@ -46,6 +46,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "baseline": None if results.against is None else _against(results.against),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
+            | {"layers": _shares(s.layers)}
             for s in results.systems
         ],
         "runs": [_run(run) for run in results.runs],
@@ -128,9 +129,11 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
         "id": finding.id,
         "number": finding.number,
         "title": to_plain(finding.title),
+        "compound": [to_plain(sign) for sign in finding.compound],
         "score": _interval(finding.score.score),
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),
+        "layers": _shares(finding.layers),
         "criteria": [_verdict(v) for v in finding.verdicts],
     }
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..gates.thresholds import verdicts_of
 
 if TYPE_CHECKING:
-    import pytest
-
     from ..models import Verdict
     from .results import Results
 
@@ -18,12 +16,12 @@ COUNTED = ("full", "half", "zero", "not_assessed", "error")
 _NAMES = {1.0: "full", 0.5: "half", 0.0: "zero"}
 
 
-def tell_junit(config: pytest.Config, results: Results) -> None:
-    """Put scores, counts of levels and the gates' decisions there, where such a file is written.
+def tell_junit(plugins: Iterable[object], results: Results) -> None:
+    """Put scores, counts of levels and the gates' decisions where those of `plugins` take them that write such a file.
 
     JUnit knows no half: a criterion at level 0.5 passes. Its own property `level` and the count here show it.
     """
-    for plugin in config.pluginmanager.get_plugins():
+    for plugin in plugins:
         if tell := getattr(plugin, "add_global_property", None):
             for name, value in _properties(results):
                 tell(name, value)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from ..findings import compound_signs
 from ..scoring import (
     FindingScore,
     Interval,
+    Layer,
     RunFacts,
     RunScore,
     V1Facts,
@@ -23,6 +25,7 @@ from ..scoring import (
     score_required,
     score_run,
     score_run_v1,
+    shares_by_layer,
 )
 
 if TYPE_CHECKING:
@@ -32,11 +35,9 @@ if TYPE_CHECKING:
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
     from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
-    from ..models.rubric import ProfileName
     from ..tasks.verification import Perturbation
 
-PROFILES: tuple[ProfileName, ...] = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
-"""Profiles by which runs are added up."""
+K = TypeVar("K", bound=str)
 
 VerdictKey = tuple[str, str | None]
 """Criterion id and finding id (None for a criterion of the run)."""
@@ -44,7 +45,10 @@ VerdictKey = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class FindingResult:
-    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension."""
+    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension and layer.
+
+    compound: what in its registration says that it may state several claims (told, never scored).
+    """
 
     id: str
     number: int
@@ -52,6 +56,8 @@ class FindingResult:
     verdicts: tuple[Verdict, ...]
     score: FindingScore
     dimensions: Mapping[str, Interval]
+    compound: tuple[str, ...] = ()
+    layers: Mapping[Layer, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,12 @@ class RunResult:
     @property
     def dimensions(self) -> dict[str, Interval]:
         """Share of points in each dimension, mean over the findings."""
-        names = list(dict.fromkeys(name for f in self.findings for name in f.dimensions))
-        return {name: mean([f.dimensions[name] for f in self.findings if name in f.dimensions]) for name in names}
+        return _means([f.dimensions for f in self.findings])
+
+    @property
+    def layers(self) -> dict[Layer, Interval]:
+        """Share of points in each layer of acceptance, mean over the findings."""
+        return _means([f.layers for f in self.findings])
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,7 @@ class SystemResult:
     score: Interval
     tasks: int
     dimensions: Mapping[str, Interval]
+    layers: Mapping[Layer, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +126,7 @@ def run_result(
     rubrics: Sequence[Rubric],
     judge: Judge,
 ) -> RunResult:
-    """Add one run up. A run that was not delivered counts as 0; a broken one has no score."""
+    """Add one run up. A run that was not delivered counts as 0; a tampered one has no score."""
     if case is None:
         total = Interval.point(0) if index.state == "undelivered" else None
         return RunResult(index, (), (), None, None, total, Fraction(1 if total else 0))
@@ -138,6 +149,8 @@ def run_result(
                 of(finding.id),
                 score_finding(criteria, levels),
                 _dimensions(criteria, levels),
+                compound_signs(finding),
+                shares_by_layer(criteria, levels),
             )
         )
     facts = case.run_facts(judge)
@@ -206,8 +219,14 @@ def _dimensions(criteria: Sequence[Criterion], levels: Mapping[str, float | None
     return shares
 
 
+def _means(shares: Sequence[Mapping[K, Interval]]) -> dict[K, Interval]:
+    """The mean of each share over those that have it."""
+    names = dict.fromkeys(name for mine in shares for name in mine)
+    return {name: mean([mine[name] for mine in shares if name in mine]) for name in names}
+
+
 def system_results(runs: Iterable[RunResult]) -> tuple[SystemResult, ...]:
-    """The systems, by name. Runs without a score (broken ones) are left out here and told as errors elsewhere."""
+    """The systems, by name. Runs without a score (tampered ones) are left out here and told as errors elsewhere."""
     by_system: dict[str, dict[str, list[RunResult]]] = {}
     for run in runs:
         if run.total is not None:
@@ -215,8 +234,7 @@ def system_results(runs: Iterable[RunResult]) -> tuple[SystemResult, ...]:
     found = []
     for name, tasks in sorted(by_system.items()):
         scores = [mean([r.total for r in repeats if r.total is not None]) for repeats in tasks.values()]
-        delivered = [r.dimensions for repeats in tasks.values() for r in repeats if r.findings]
-        names = list(dict.fromkeys(d for dimensions in delivered for d in dimensions))
-        shares = {d: mean([dimensions[d] for dimensions in delivered if d in dimensions]) for d in names}
-        found.append(SystemResult(name, mean(scores), len(tasks), shares))
+        delivered = [r for repeats in tasks.values() for r in repeats if r.findings]
+        dimensions, layers = _means([r.dimensions for r in delivered]), _means([r.layers for r in delivered])
+        found.append(SystemResult(name, mean(scores), len(tasks), dimensions, layers))
     return tuple(found)

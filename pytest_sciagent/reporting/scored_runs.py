@@ -40,12 +40,12 @@ def open_runs(
     """
     opened = [_open(index_run(path, sources.rootdir), sources, find_check) for path in paths]
     indexes = [run.index for run in opened]
-    if all(index.state == "broken" for index in indexes):
+    if all(index.state == "tampered" for index in indexes):
         told = "\n".join(f"{index.label}: {'; '.join(index.problems)}" for index in indexes[:5])
         raise SciagentError(f"no usable run:\n{told}")
     check_distinct(indexes)
     for index in indexes:
-        if rubric.task_id not in (None, index.task_id) and index.state != "broken":
+        if rubric.task_id not in (None, index.task_id) and index.state != "tampered":
             raise SciagentError(
                 f"rubric {rubric.id!r} is made for task {rubric.task_id!r}, and {index.label} is not of it"
             )

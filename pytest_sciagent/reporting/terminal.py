@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..collection.status import HALF, NOT_ASSESSED
-from ..scoring.interval import format_fraction
+from ..scoring.interval import Interval, format_fraction
+from ..scoring.layers import LAYERS
 from ..text import clean, one_line
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def write_outcomes(reporter: pytest.TerminalReporter) -> None:
 
 def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity: int) -> None:
     """Write the section. With `-q` the scores of systems and the gates only; with `-v` the findings too."""
+    from .session_comparison import comparison_lines
+
     reporter.section("sciagent")
     if verbosity >= 0:
         for line in _head(results):
@@ -44,9 +47,11 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
             reporter.write_line(system.name, bold=True)
             for line in _runs([r for r in results.runs if r.index.system == system.name], verbosity):
                 reporter.write_line(line)
-        for line in _dimensions(results):
+        for line in (*_dimensions(results), *_layers(results)):
             reporter.write_line(line)
         for line in (*_feasible(results), *_perturbations(results)):
+            reporter.write_line(line)
+        for line in comparison_lines(results):
             reporter.write_line(line)
         for line in _worst(results):
             reporter.write_line(line)
@@ -117,20 +122,32 @@ def _cells(run: RunResult) -> list[str]:
 
 
 def _dimensions(results: Results) -> Iterator[str]:
-    names = list(dict.fromkeys(d for s in results.systems for d in s.dimensions))
+    title = "share of points by dimension, mean over findings (= earned, . open)"
+    return _bars(title, {s.name: s.dimensions for s in results.systems})
+
+
+def _layers(results: Results) -> Iterator[str]:
+    """The two layers of acceptance, where the rubric has them."""
+    title = f"share of points by layer: {LAYERS['executed']} (1.1, 1.3, 1.4), then {LAYERS['tested']} (2, 3, 4 and 6)"
+    return _bars(title, {s.name: {str(name): share for name, share in s.layers.items()} for s in results.systems})
+
+
+def _bars(title: str, systems: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
+    """A bar for each share (0..1) of each system."""
+    names = list(dict.fromkeys(name for shares in systems.values() for name in shares))
     if not names:
         return
     yield ""
-    yield "share of points by dimension, mean over findings (= earned, . open)"
+    yield title
     width = max(len(n) for n in names)
-    owner = max(len(s.name) for s in results.systems)
+    owner = max(len(system) for system in systems)
     for name in names:
-        for position, system in enumerate(s for s in results.systems if name in s.dimensions):
-            share = system.dimensions[name]
+        for position, (system, shares) in enumerate((s, d) for s, d in systems.items() if name in d):
+            share = shares[name]
             low, high = int(share.low * BAR), int(share.high * BAR)
             bar = "=" * low + "." * (high - low) + " " * (BAR - high)
             shown = share.scaled(Fraction(100)).show(0)
-            yield f"  {name if position == 0 else '':<{width}}  {system.name:<{owner}}  [{bar}] {shown} %"
+            yield f"  {name if position == 0 else '':<{width}}  {system:<{owner}}  [{bar}] {shown} %"
 
 
 def _perturbations(results: Results) -> Iterator[str]:
@@ -181,6 +198,7 @@ def _worst(results: Results) -> Iterator[str]:
 
 def _notes(results: Results) -> Iterator[str]:
     notes = [f"  {r.index.label}: {note}" for r in results.runs for note in (*r.index.problems, *r.index.notes)]
+    notes += [f"  {r.index.label}: {told}" for r in results.runs if (told := _compound(r)) is not None]
     open_counts: dict[str, int] = {}
     for run in results.runs:
         for verdict in [*run.verdicts, *(v for f in run.findings for v in f.verdicts)]:
@@ -198,3 +216,9 @@ def _notes(results: Results) -> Iterator[str]:
     if len(open_counts) > 12:
         yield f"  and {len(open_counts) - 12} more reasons (see --sciagent-json)"
     yield from notes
+
+
+def _compound(run: RunResult) -> str | None:
+    """Which findings may be compound, by the form of their registration."""
+    ids = [finding.id for finding in run.findings if finding.compound]
+    return f"{', '.join(ids)} may state several claims (told, not scored; why: --sciagent-json)" if ids else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .checklist100 import points_of_level, score_checklist
 from .interval import Interval, mean
+from .layers import LAYERS, Layer, criteria_of, shares_by_layer
 from .profiles import FindingScore, feasible_criteria, score_feasible, score_finding
 from .required import score_required
 from .truthinsight import RunFacts, RunScore, score_run
@@ -11,11 +12,14 @@ from .truthinsight_v1 import V1Facts, score_run_v1
 from .weighted import score_pairs
 
 __all__ = [
+    "LAYERS",
     "FindingScore",
     "Interval",
+    "Layer",
     "RunFacts",
     "RunScore",
     "V1Facts",
+    "criteria_of",
     "feasible_criteria",
     "mean",
     "points_of_level",
@@ -26,4 +30,5 @@ __all__ = [
     "score_required",
     "score_run",
     "score_run_v1",
+    "shares_by_layer",
 ]

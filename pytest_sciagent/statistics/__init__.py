@@ -30,7 +30,6 @@ from .ranking import (
     OrderComparison,
     compare_orders,
     leave_out,
-    main_body_ablation,
     order_of,
     system_means,
 )
@@ -80,7 +79,6 @@ __all__ = [
     "equivalence",
     "holm",
     "leave_out",
-    "main_body_ablation",
     "mean_difference",
     "non_inferiority",
     "order_of",

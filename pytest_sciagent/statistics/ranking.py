@@ -76,19 +76,6 @@ def compare_orders(before: Mapping[str, float], after: Mapping[str, float]) -> O
     return OrderComparison(one, two, float(stats.kendalltau(*ranked).statistic), same, leader)
 
 
-def main_body_ablation(scores: Cohort, main_body: Cohort) -> OrderComparison:
-    """Whether the order of systems by full score holds by main body only (0.60 S1 + 0.20 S2, points by task).
-
-    Both orders are made from the tasks that every system has in both.
-    """
-    if problem := cohort_refusal(scores) or cohort_refusal(main_body):
-        return OrderComparison((), (), None, None, None, problem)
-    tasks = set(shared_tasks(scores)) & set(shared_tasks(main_body))
-    if not tasks:
-        return OrderComparison((), (), None, None, None, "no task that every system has")
-    return compare_orders(system_means(_only(scores, tasks)), system_means(_only(main_body, tasks)))
-
-
 def leave_out(cohort: Cohort, group_of: Mapping[str, str] | None = None) -> LeaveOut:
     """The order of systems without each group of tasks in turn: domains by `group_of`, single tasks without it.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .base import DECIMALS
@@ -72,25 +72,28 @@ def weight_sensitivity(
     table = np.array([[rates[s][d] for d in dimensions] for s in systems])
     constant = np.array([(fixed or {}).get(s, 0.0) for s in systems])
     scores = (100 * np.vstack([published, drawn]) @ table.T + constant).round(DECIMALS)
-    base, *orders = [order_of(dict(zip(systems, row, strict=True))) for row in scores.tolist()]
-    counts = Counter(orders)
-    points = scores[1:]
+    # How many systems are ahead of each: equal rows are equal orders, ties included.
+    above = np.stack([(scores > scores[:, [n]]).sum(axis=1) for n in range(len(systems))], axis=1)
+    patterns, counts = np.unique(above[1:], axis=0, return_counts=True)
+    orders = {_order(systems, row): n / draws for row, n in zip(patterns.tolist(), counts.tolist(), strict=True)}
+    base = _order(systems, above[0].tolist())
+    ahead = np.stack([(scores[1:, [n]] > scores[1:]).mean(axis=0) for n in range(len(systems))]).tolist()
     return WeightSensitivity(
         draws,
         concentration,
         seed,
         base,
-        counts[base] / draws,
-        {order: n / draws for order, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))},
-        {s: sum(n for order, n in counts.items() if order[0] == (s,)) / draws for s in systems},
-        {
-            (a, b): float((points[:, i] > points[:, j]).mean())
-            for i, a in enumerate(systems)
-            for j, b in enumerate(systems)
-            if i != j
-        },
+        orders.get(base, 0.0),
+        dict(sorted(orders.items(), key=lambda item: (-item[1], item[0]))),
+        {s: math.fsum(share for order, share in orders.items() if order[0] == (s,)) for s in systems},
+        {(a, b): ahead[i][j] for i, a in enumerate(systems) for j, b in enumerate(systems) if i != j},
         "one system has no order" if len(systems) == 1 else None,
     )
+
+
+def _order(systems: Sequence[str], above: Sequence[int]) -> Order:
+    """The order of systems, of each of which it is known how many are ahead."""
+    return order_of({system: float(-n) for system, n in zip(systems, above, strict=True)})
 
 
 def _refusal(rates: Rates, weights: Mapping[str, float], fixed: Mapping[str, float] | None) -> str | None:

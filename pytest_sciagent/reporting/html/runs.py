@@ -32,7 +32,7 @@ MAX_NOTES = 12
 MAX_LEFT_OUT = 12
 MAX_TITLE = 200
 MAX_NAME = 150
-STATES = {"undelivered": "not delivered: counts as 0", "broken": "not what was frozen: not scored"}
+STATES = {"undelivered": "not delivered: counts as 0", "tampered": "not what was frozen: not scored"}
 
 
 @dataclass(frozen=True)

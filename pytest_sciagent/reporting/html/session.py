@@ -48,4 +48,4 @@ def _case(state: SessionState, run: RunResult) -> Case | None:
 
 def _manifest(run: RunResult) -> RunManifest | None:
     """What a broken run says of itself is not shown."""
-    return None if run.index.state == "broken" else Run.load(Path(run.index.path)).manifest
+    return None if run.index.state == "tampered" else Run.load(Path(run.index.path)).manifest

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from .gate_options import GateOptions, add_gates, read_gates
-from .spending import Spending, add_spending, read_spending
+from .spending import Spending, add_spending, read_rerun, read_spending
 
 if TYPE_CHECKING:
     from ..judging.requests import Asking
@@ -148,6 +148,7 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_profile", "string", "profile, as --sciagent-profile"),
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
+    ("sciagent_rerun", "bool", "run agents' scripts again, as --sciagent-rerun"),
 )
 
 
@@ -194,7 +195,7 @@ def read_options(config: pytest.Config) -> Options:
         json_path=_new_file(base, given("sciagent_json")),
         spending=read_spending(config),
         canary=given("sciagent_canary"),
-        rerun_seconds=given("sciagent_rerun"),
+        rerun_seconds=read_rerun(config),
         unsafe_rerun=given("sciagent_unsafe_rerun"),
         rootdir=config.rootpath,
         base=base,

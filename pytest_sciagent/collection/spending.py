@@ -80,13 +80,17 @@ def add_spending(group: Any) -> None:
     )
     add(
         "--sciagent-rerun",
-        nargs="?",
+        action="store_true",
+        default=False,
+        help="run each run's own scripts again over the task's data, in a sandbox without network; results that come "
+        "out the same count as recalculated",
+    )
+    add(
+        "--sciagent-rerun-seconds",
         type=float,
-        const=DEFAULT_RERUN_S,
         default=None,
-        metavar="SECONDS",
-        help="run each run's own scripts again over the task's data, in a sandbox without network, for SECONDS at most "
-        f"(default {DEFAULT_RERUN_S:g}); results that come out the same count as recalculated",
+        metavar="N",
+        help=f"how long the scripts of one run may take, with --sciagent-rerun (default {DEFAULT_RERUN_S:g})",
     )
     add(
         "--sciagent-unsafe-rerun",
@@ -106,7 +110,7 @@ def read_spending(config: pytest.Config) -> Spending:
     from ..judging.prices import parse_price
 
     given = config.getoption
-    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm", "rerun")}
+    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm", "rerun_seconds")}
     for name, value in limits.items():
         if value is not None and not (math.isfinite(value) and value > 0):
             raise pytest.UsageError(f"--sciagent-{name.replace('_', '-')} {value:g}: a number above 0")
@@ -116,3 +120,17 @@ def read_spending(config: pytest.Config) -> Spending:
     except SciagentError as error:
         raise pytest.UsageError(f"--sciagent-price: {error}") from None
     return Spending(limits["max_cost"], limits["max_calls"], limits["rpm"], limits["tpm"], known)
+
+
+def read_rerun(config: pytest.Config) -> float | None:
+    """For how many seconds a run's own scripts may be run again; None where nobody asked for that.
+
+    Raises:
+        pytest.UsageError: a time, and no rerun.
+    """
+    seconds: float | None = config.getoption("sciagent_rerun_seconds")
+    if config.getoption("sciagent_rerun") or config.getini("sciagent_rerun"):
+        return seconds or DEFAULT_RERUN_S
+    if seconds is not None:
+        raise pytest.UsageError("--sciagent-rerun-seconds belongs to --sciagent-rerun, which runs agents' code again")
+    return None

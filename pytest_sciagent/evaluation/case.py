@@ -308,18 +308,22 @@ class Case:
             if match is not None and match.object and match.finding == finding.id:
                 stated = [StatedQuantity(*astuple(s)) for s in stated_quantities(match, card, finding)]
                 numbers += from_card(card, stated, self._reference_values)
-        numbers += from_rerun(self._rerun, [e.path for e in self.artifacts.of(finding.artifacts, "result")])
+        numbers += from_rerun(
+            self.rerun_found or Rerun(), [e.path for e in self.artifacts.of(finding.artifacts, "result")]
+        )
         answer = self._answer(request, judge, PlanAnswer)
         if answer is not None:
             numbers += from_plans(answer.plans, finding, self.task)
         return Recomputation(tuple(numbers), answer is not None and all(match is not None for _, match in matches))
 
     @cached_property
-    def _rerun(self) -> Rerun:
-        """What the run's own code does on the task's data; nothing where the user did not ask for it."""
-        if self.rerun is None or self.task is None:
-            return Rerun()
+    def rerun_found(self) -> Rerun | None:
+        """What the run's own code does on the task's data; None where the user did not ask for it."""
         wish = self.rerun
+        if wish is None:
+            return None
+        if self.task is None:
+            return Rerun(problem=f"the task {self.run.manifest.task_id} is not known, so there are no data to run on")
         return rerun(self.run, self.task, self.report, wish.seconds, unsafe=wish.unsafe, cache=self.cache)
 
     @cached_property

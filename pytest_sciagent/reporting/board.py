@@ -106,6 +106,8 @@ class Board:
         from .results import run_result
 
         case = self.state.case_of(index) if index.state == "sound" else None
+        if case is not None and not may_ask:
+            case.rerun = None  # a session that was stopped starts no script any more
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
         result = run_result(index, case, verdicts, self.state.rubrics, judge)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -73,6 +74,7 @@ def _run(run: RunResult) -> dict[str, Any]:
             {"finding": f, "card": p.card, "family": p.family, "survive": p.survive, "metrics": to_plain(p.metrics)}
             for f, p in run.perturbations
         ],
+        "rerun": None if run.rerun is None else to_plain(asdict(run.rerun)),
         "terms": None
         if terms is None
         else {

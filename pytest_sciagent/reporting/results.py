@@ -26,6 +26,7 @@ from ..scoring import (
 )
 
 if TYPE_CHECKING:
+    from ..checks.rerun import Rerun
     from ..collection.index import RunIndex
     from ..evaluation import Case
     from ..gates import Decision
@@ -59,6 +60,7 @@ class RunResult:
 
     feasible: the total without what the task makes impossible; None where it makes nothing impossible.
     perturbations: for each reference card that a finding matches, whether it survives the task's own perturbations.
+    rerun: what the run's own code did when it was run again; None where nobody asked for that.
     costs: US dollars of each recorded answer that it was judged by; None where that is not recorded.
     """
 
@@ -72,6 +74,7 @@ class RunResult:
     feasible: Interval | None = None
     perturbations: tuple[tuple[str, Perturbation], ...] = ()
     costs: tuple[float | None, ...] = ()
+    rerun: Rerun | None = None
 
     @property
     def dimensions(self) -> dict[str, Interval]:
@@ -138,7 +141,7 @@ def run_result(
     facts = case.run_facts(judge)
     terms, total = _total(rubric, findings, verdicts, facts)
     assessed = sum((f.score.assessed for f in findings), start=Fraction(0)) / len(findings)
-    result = RunResult(index, tuple(findings), of(None), facts, terms, total, assessed)
+    result = RunResult(index, tuple(findings), of(None), facts, terms, total, assessed, rerun=case.rerun_found)
     impossible = infeasible(case.task.manifest if case.task is not None else None, rubric)
     return replace(result, feasible=feasible_total(result, rubric, impossible)) if impossible else result
 

@@ -22,6 +22,7 @@ class Commands(click.Group):
         "schema": "runs",
         "ledger": "ledger",
         "compare": "compare",
+        "plan": "plan",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

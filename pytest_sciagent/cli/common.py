@@ -25,10 +25,11 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def sources_of(tasks: tuple[Path, ...], folder: Path | None) -> Sources:
+def sources_of(tasks: tuple[Path, ...], folder: Path | None, *, canary: bool = False) -> Sources:
     from ..evaluation import Sources
 
-    return Sources(Path.cwd(), tuple(t.absolute() for t in tasks), folder.absolute() if folder else None)
+    given = tuple(t.absolute() for t in tasks)
+    return Sources(Path.cwd(), given, folder.absolute() if folder else None, canary=canary)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

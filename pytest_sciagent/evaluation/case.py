@@ -225,9 +225,14 @@ class Case:
     def criterion_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[Request]:
         """The questions of the criteria, but for those whose facts wait for an answer about the run; of each finding
         first the canary, where it is wanted."""
+        yield from (request for request, waits in self.foreseen_questions(rubrics, judge) if not waits)
+
+    def foreseen_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[tuple[Request, bool]]:
+        """As `criterion_questions`, each with whether it waits for an answer about the run. One that waits has no facts
+        yet, and may never be asked: its check may decide."""
         for finding in self.report.findings:
             if self.canary:
-                yield self.questions.canary(finding)
+                yield self.questions.canary(finding), False
             for rubric in rubrics:
                 for criterion in rubric.criteria:
                     if criterion.judge and criterion.scope == "finding":
@@ -235,8 +240,9 @@ class Case:
                             result = self.check(criterion, finding.id, judge)
                         except CheckFailed:
                             continue  # its verdict says so
-                        if result is None or result.outcome == "facts":
-                            yield self._request(criterion, finding.id, result)
+                        if result is None or result.outcome in {"facts", "waiting"}:
+                            waits = result is not None and result.outcome == "waiting"
+                            yield self._request(criterion, finding.id, result), waits
 
     # ---- facts about the run
 

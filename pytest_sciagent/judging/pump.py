@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from ..errors import SciagentError
 from ..models import JudgeUsage, LedgerEntry
 from .clients import Client, Prompt, Reply, failed
+from .estimate import Size
 from .prices import Price
-from .quota import Budget, estimate_tokens
+from .quota import Budget
 from .requests import AnswerContext, Request
 from .settle import settle
 
@@ -260,8 +261,8 @@ class _Pump:
         """What a call may cost: its prompt, and as long an answer as any so far."""
         if self._terms.price is None:
             return 0.0
-        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in (prompt.system, prompt.shared, prompt.last))
-        usage = JudgeUsage(input_tokens=estimate_tokens(size), output_tokens=self._answer_tokens)
+        size = Size.of(prompt)
+        usage = JudgeUsage(input_tokens=size.prefix + size.last, output_tokens=self._answer_tokens)
         return self._terms.price.cost(usage)
 
     def _cost(self, reply: Reply, estimate: float) -> float:

@@ -179,8 +179,8 @@ def _compared(run: Run, true: Path, control: Path, commands: tuple[str, ...], pr
         same = data == run.read_bytes(entry.path) or _same(frozen, _read(entry.path, data))
         follows = other is None or not (other == data or _same(_read(entry.path, data), _read(entry.path, other)))
         groups["reproduced" if same and follows else "different"].append(entry.path)
-    same, other, missing = (tuple(groups[name]) for name in ("reproduced", "different", "missing"))
-    return Rerun(commands, problem=problem, reproduced=same, different=other, missing=missing)
+    reproduced, different, missing = (tuple(groups[name]) for name in ("reproduced", "different", "missing"))
+    return Rerun(commands, problem=problem, reproduced=reproduced, different=different, missing=missing)
 
 
 def _result(folder: Path, path: str) -> bytes | None:

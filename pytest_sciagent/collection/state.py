@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..judging.clients import Client
     from ..judging.judge import Judge
-    from ..judging.pump import Terms
+    from ..judging.pump import Progress, Terms
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
     from .index import RunIndex
@@ -36,7 +36,8 @@ WIRE = "sciagent"
 class SessionState:
     """One session. Heavy parts are imported and made on first use, so that a session without runs pays nothing.
 
-    `wire` is what a worker was told by its controller (`to_wire`).
+    `wire` is what a worker was told by its controller (`to_wire`). `asked`: what asking a provider came to. `fresh`:
+    the answers of this session by run label, once they are taken in.
     """
 
     def __init__(self, config: pytest.Config, options: Options, wire: dict[str, Any] | None = None) -> None:
@@ -51,6 +52,8 @@ class SessionState:
         self._cases: dict[Path, Case] = {}
         self._writer: WorkWriter | None = None
         self.has_asked = False
+        self.asked: list[Progress] = []
+        self.fresh: dict[str, list[LedgerEntry]] = {}
         if wire is not None:
             from .index import RunIndex
 
@@ -309,10 +312,10 @@ class SessionState:
         """
         from ..ledger import read_work
 
-        fresh = read_work(self.sources.work, self.session_id)
+        self.fresh = read_work(self.sources.work, self.session_id)
         for index in self.indexes.values():
-            if index.label in fresh and index.state == "sound":
-                self.case_of(index).answers.take_in(fresh[index.label])
+            if index.label in self.fresh and index.state == "sound":
+                self.case_of(index).answers.take_in(self.fresh[index.label])
 
     def save_records(self) -> None:
         """Put what work files hold for this session's runs into their records: its own, and what a killed session left.

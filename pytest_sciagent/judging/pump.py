@@ -23,6 +23,8 @@ MIN_ROUND_S = 1.0
 """Calls that are turned away within so many seconds were in flight together, and count as one."""
 MAX_TRIES = 4
 """How often a question is asked that the provider turns away each time, each time with all retries of the client."""
+_NOT_FAILED = frozenset({"assessed", "unverified", "budget"})
+"""A call was answered, or there was none."""
 _UNBILLED = frozenset({"rate_limited", "provider_error"})
 
 
@@ -37,12 +39,20 @@ class Question:
 
 @dataclass
 class Progress:
-    """How far the pump is, and what it has spent. `fatal`: why no further call can succeed."""
+    """How far the pump is, and what it has spent. `fatal`: why no further call can succeed.
+
+    done, failed: questions, and those of them without a usable answer. calls, failed_calls: the same for calls, of
+    which a question may take several; unpriced, uncounted: calls without a known price, or whose tokens nobody told.
+    """
 
     total: int
     done: int = 0
     in_flight: int = 0
     failed: int = 0
+    calls: int = 0
+    failed_calls: int = 0
+    unpriced: int = 0
+    uncounted: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
@@ -232,7 +242,9 @@ class _Pump:
         return entry, reply
 
     def _settle(self, question: Question, reply: Reply) -> LedgerEntry:
-        return settle(question.request, self._client.identity, reply, question.context)
+        entry = settle(question.request, self._client.identity, reply, question.context)
+        self._progress.failed_calls += entry.status not in _NOT_FAILED
+        return entry
 
     async def _paid(self, prompt: Prompt) -> tuple[Reply, float]:
         """One call within the budget and what it cost; over the budget, a reply of that status and no call."""
@@ -241,6 +253,9 @@ class _Pump:
         if budget is not None and not budget.reserve(estimate):
             return failed("budget", "the budget of this session is spent"), 0.0
         cost = estimate  # of a call that is broken off: it may be billed
+        progress = self._progress
+        progress.calls += 1
+        progress.unpriced += self._terms.price is None
         try:
             reply = await self._client.ask(prompt)
             cost = self._cost(reply, estimate)
@@ -250,7 +265,8 @@ class _Pump:
         if reply.text is not None:
             self._pace.answered()
             self._last_answer = time.monotonic()
-        progress, usage = self._progress, reply.usage
+        usage = reply.usage
+        progress.uncounted += usage.input_tokens is None and usage.output_tokens is None
         progress.input_tokens += usage.input_tokens or 0
         progress.cached_tokens += usage.cached_tokens or 0
         progress.output_tokens += usage.output_tokens or 0

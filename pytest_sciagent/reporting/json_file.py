@@ -14,6 +14,7 @@ from ..models import Verdict
 from ..plain import to_plain
 from ..scoring import Interval
 from .results import FindingResult, Results, RunResult
+from .spending import spending_as_json
 
 SCHEMA = "sciagent-results/1"
 
@@ -40,6 +41,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
             {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
         ],
         "gate": _gate(results),
+        "spending": spending_as_json(results.spending),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
             for s in results.systems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from ..scoring import (
     score_run,
     score_run_v1,
 )
+from .spending import Spending
 
 if TYPE_CHECKING:
     from ..checks.rerun import Rerun
@@ -95,7 +96,8 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All that one session found out. `decision` is that of all gates together, `decisions` those of each."""
+    """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `spending`
+    what the session asked of judges, and what recorded answers have saved it."""
 
     runs: tuple[RunResult, ...]
     systems: tuple[SystemResult, ...]
@@ -104,6 +106,7 @@ class Results:
     incomplete: str | None
     decision: Decision | None = None
     decisions: tuple[Decision, ...] = ()
+    spending: Spending = field(default_factory=Spending)
 
 
 def run_result(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..collection.status import HALF, NOT_ASSESSED
 from ..scoring.interval import format_fraction
 from ..text import clean, one_line
+from .spending import spending_lines
 
 if TYPE_CHECKING:
     import pytest
@@ -53,6 +54,8 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
         for line in _notes(results):
             reporter.write_line(line)
         reporter.write_line("")
+        for line in spending_lines(results.spending):
+            reporter.write_line(line)
     for system in results.systems:
         tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"
         reporter.write_line(f"{system.name}: {system.score.show()} ({tasks})", bold=True)

@@ -23,6 +23,7 @@ class Commands(click.Group):
         "ledger": "ledger",
         "compare": "compare",
         "plan": "plan",
+        "doctor": "doctor",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..models import LedgerEntry, Rubric
 
+T = TypeVar("T")
 PATH = click.Path(path_type=Path)
 
 
@@ -52,3 +56,10 @@ def rubrics_of(names: tuple[str, ...]) -> list[Rubric]:
     from ..rubrics import DEFAULT_RUBRIC, load_rubric
 
     return [load_rubric(name, Path.cwd(), Path.cwd()) for name in names or (DEFAULT_RUBRIC,)]
+
+
+def progress(items: Sequence[T], label: str, least: int = 4) -> AbstractContextManager[Iterable[T]]:
+    """`items`, with a bar that tells on a terminal how far they are gone through, where there are `least` or more."""
+    if sys.stderr.isatty() and len(items) >= least:
+        return click.progressbar(items, label=label, file=sys.stderr)
+    return nullcontext(items)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +12,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import one_line
-from .common import PATH, cases_of, rubrics_of, sources_of
+from .common import PATH, cases_of, progress, rubrics_of, sources_of
 
 if TYPE_CHECKING:
     from ..evaluation import Case
@@ -108,12 +106,10 @@ def plan(
     cases = cases_of(runs, sources_of(tasks, folder, canary=canary))
     planner = Planner(chosen)
     jobs = [(judge, layout) for judge in named for layout in _layouts(judge, layouts)]
-    shown = sys.stderr.isatty() and len(jobs) * len(cases) >= 12
-    bar = click.progressbar(jobs, label="making prompts", file=sys.stderr) if shown else nullcontext(jobs)
     found: dict[str, list[Estimate]] = {}
     known: dict[str, tuple[Price | None, str, AnswerLengths]] = {}
-    with bar as progress:
-        for judge, layout in progress:
+    with progress(jobs, "making prompts", 2) as shown:
+        for judge, layout in shown:
             if judge.text not in known:
                 known[judge.text] = (*_price(judge, given), _lengths(judge, cases, answer_tokens, seconds))
             price, _, lengths = known[judge.text]

@@ -129,6 +129,21 @@ class SdkClient(ABC):
         """Close the connections."""
         await self.api.close()
 
+    async def models(self) -> tuple[str, ...]:
+        """The models that the server lists: whether it can be reached, and takes the key, without paying anything.
+
+        Raises:
+            SciagentError: it can't be reached, or refuses; with its own words.
+        """
+        try:
+            page = await self.api.models.list()
+            listed = [getattr(model, "id", None) for model in page.data or ()]
+        except self.sdk_error as error:
+            raise SciagentError(self.failure(error).detail) from None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise SciagentError(f"it lists no models: {self.safe(str(error))}") from None
+        return tuple(name for name in listed if isinstance(name, str))
+
     async def ask(self, prompt: Prompt) -> Reply:
         """See `Client`."""
         started = time.monotonic()

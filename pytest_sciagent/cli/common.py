@@ -29,11 +29,11 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def sources_of(tasks: tuple[Path, ...], folder: Path | None, *, canary: bool = False) -> Sources:
+def sources_of(tasks: tuple[Path, ...], folder: Path | None, *, canary: bool = False, images: bool = False) -> Sources:
     from ..evaluation import Sources
 
     given = tuple(t.absolute() for t in tasks)
-    return Sources(Path.cwd(), given, folder.absolute() if folder else None, canary=canary)
+    return Sources(Path.cwd(), given, folder.absolute() if folder else None, canary=canary, images=images)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

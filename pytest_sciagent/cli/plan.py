@@ -48,6 +48,7 @@ class JudgePlan:
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
 @click.option("--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: truthinsight).")
 @click.option("--canary", is_flag=True, help="With the canary question, as --sciagent-canary.")
+@click.option("--images", is_flag=True, help="With figures as images, as --sciagent-images.")
 @click.option(
     "--price",
     "prices",
@@ -75,6 +76,7 @@ def plan(
     folder: Path | None,
     rubrics: tuple[str, ...],
     canary: bool,
+    images: bool,
     prices: tuple[str, ...],
     in_flight: int,
     rpm: float | None,
@@ -103,7 +105,7 @@ def plan(
     given = _prices(prices, named)
     pace = Pace(in_flight, rpm, tpm)
     chosen = rubrics_of(rubrics)
-    cases = cases_of(runs, sources_of(tasks, folder, canary=canary))
+    cases = cases_of(runs, sources_of(tasks, folder, canary=canary, images=images))
     planner = Planner(chosen)
     jobs = [(judge, layout) for judge in named for layout in _layouts(judge, layouts)]
     found: dict[str, list[Estimate]] = {}
@@ -267,11 +269,12 @@ def _notes(plan: JudgePlan) -> list[str]:
 def _how() -> list[str]:
     """What is estimated, and how: nothing in the tables is counted by a provider."""
     from ..judging.estimate import CACHE_FLOOR
-    from ..judging.quota import BYTES_PER_TOKEN
+    from ..judging.quota import BYTES_PER_TOKEN, IMAGE_TOKENS
 
     return [
         "How this is estimated:",
         f"  tokens in: the bytes of the prompts / {BYTES_PER_TOKEN:g}; no call is refused, cut short or repeated",
+        f"  an image: {IMAGE_TOKENS:,} tokens",
         f"  cached: what prompts of one finding share, from the second call on, from {CACHE_FLOOR:,} tokens on",
         "  left out: what some providers ask for putting a prompt into their cache",
         "  batch: half the price of live calls, none of it cached; the questions about runs come a batch earlier",

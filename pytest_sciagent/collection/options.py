@@ -47,6 +47,7 @@ class Options:
     json_path: Path | None
     spending: Spending
     canary: bool
+    images: bool
     rerun_seconds: float | None
     unsafe_rerun: bool
     rootdir: Path
@@ -148,6 +149,7 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_profile", "string", "profile, as --sciagent-profile"),
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
+    ("sciagent_images", "bool", "send figures to judges, as --sciagent-images"),
     ("sciagent_rerun", "bool", "run agents' scripts again, as --sciagent-rerun"),
 )
 
@@ -195,6 +197,7 @@ def read_options(config: pytest.Config) -> Options:
         json_path=_new_file(base, given("sciagent_json")),
         spending=read_spending(config),
         canary=given("sciagent_canary"),
+        images=given("sciagent_images") or config.getini("sciagent_images"),
         rerun_seconds=read_rerun(config),
         unsafe_rerun=given("sciagent_unsafe_rerun"),
         rootdir=config.rootpath,

@@ -79,6 +79,13 @@ def add_spending(group: Any) -> None:
         "material, and none of its levels for that finding counts",
     )
     add(
+        "--sciagent-images",
+        action="store_true",
+        default=False,
+        help="send judges that see the figures that a finding names or speaks of by number (PNG and JPEG, at most 8); "
+        "answers given with figures are recorded apart from those without",
+    )
+    add(
         "--sciagent-rerun",
         action="store_true",
         default=False,

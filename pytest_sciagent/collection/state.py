@@ -132,6 +132,7 @@ class SessionState:
             self._live_folder,
             rerun=RerunWish(seconds, options.unsafe_rerun) if seconds is not None else None,
             canary=options.canary,
+            images=options.images,
         )
 
     @functools.cached_property

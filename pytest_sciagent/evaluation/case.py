@@ -53,6 +53,7 @@ class Case:
     """One run under evaluation: everything that its criteria look at, read on first use and kept.
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
+    images: whether judges are sent figures as images.
     """
 
     run: Run
@@ -64,6 +65,7 @@ class Case:
     asking: Asking = "missing"
     rerun: RerunWish | None = None
     canary: bool = False
+    images: bool = False
     verification_problem: str | None = None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None, str], CheckResult] = field(default_factory=dict)
@@ -209,7 +211,7 @@ class Case:
 
     @cached_property
     def questions(self) -> Questions:
-        return Questions(self.run, self.task, self.report)
+        return Questions(self.run, self.task, self.report, self.images)
 
     def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
         if finding_id is None:

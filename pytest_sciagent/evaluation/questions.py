@@ -5,16 +5,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 from ..digest import sha256_json
-from ..evidence import EvidencePackage, Piece, build_package
+from ..evidence import EvidencePackage, Figures, Piece, build_package
 from ..evidence.injection import MAX_FLAGS, Flag, find_instructions
 from ..findings import ParsedReport
-from ..judging.clients import Prompt
+from ..judging.clients import Image, Prompt
 from ..judging.prompts import (
     answer_schema,
     criterion_text,
+    figure_digest,
+    figure_text,
     grouping_text,
     novelty_text,
     plan_text,
@@ -33,14 +36,15 @@ CANARY = "canary"
 
 @dataclass
 class Questions:
-    """Makes the questions of one run; what they share is made once."""
+    """Makes the questions of one run; what they share is made once. `images`: judges are sent figures as well."""
 
     run: Run
     task: Task | None
     report: ParsedReport
+    images: bool = False
     _packages: dict[str, EvidencePackage] = field(default_factory=dict)
     _materials: dict[str, str] = field(default_factory=dict)
-    _shared: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _shared: dict[str, tuple[str, str, tuple[Image, ...]]] = field(default_factory=dict)
     _canaries: dict[str, Request] = field(default_factory=dict)
     _flags: dict[Piece, tuple[Flag, ...]] = field(default_factory=dict)
 
@@ -69,7 +73,7 @@ class Questions:
 
         Lines are those of the text as it is shown, which for an excerpt are not the lines of its file.
         """
-        package = self._package(finding)
+        package = self.package(finding)
         names = Piece("list of files", "\n".join(package.inventory))
         return tuple(islice((f for piece in (*package.pieces, names) for f in self._flags_in(piece)), MAX_FLAGS))
 
@@ -78,9 +82,15 @@ class Questions:
             self._flags[piece] = find_instructions(piece.label, piece.text)
         return self._flags[piece]
 
-    def _package(self, finding: Finding) -> EvidencePackage:
+    @cached_property
+    def _figures(self) -> Figures:
+        return Figures(self.run)
+
+    def package(self, finding: Finding) -> EvidencePackage:
+        """What judges are shown of the run for `finding`."""
         if finding.id not in self._packages:
-            self._packages[finding.id] = build_package(self.run, finding, self.report.shared)
+            figures = self._figures.of(finding) if self.images else None
+            self._packages[finding.id] = build_package(self.run, finding, self.report.shared, figures=figures)
         return self._packages[finding.id]
 
     def _material(self, finding: Finding) -> str:
@@ -91,19 +101,26 @@ class Questions:
             if task is not None:
                 about = task.manifest
                 shown = [about.title, about.analysis_unit, about.t0, task.objective, task.data_guide]
-            self._materials[finding.id] = sha256_json({"package": self._package(finding).digest, "task": shown})
+            parts = {"package": self.package(finding).digest, "task": shown}
+            if self.package(finding).figures:
+                parts["figures"] = figure_digest()
+            self._materials[finding.id] = sha256_json(parts)
         return self._materials[finding.id]
 
     def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
-        nonce, shared = self._prefix(finding)
+        nonce, shared, images = self._prefix(finding)
         last = criterion_text(nonce, criterion, facts)
-        return Prompt(system_text(nonce), shared, last, "verdict", answer_schema("criterion"))
+        return Prompt(system_text(nonce), shared, last, "verdict", answer_schema("criterion"), images)
 
-    def _prefix(self, finding: Finding) -> tuple[str, str]:
-        """The mark of a finding's fences, and the text that all its criteria share: both made once a session."""
+    def _prefix(self, finding: Finding) -> tuple[str, str, tuple[Image, ...]]:
+        """The mark of a finding's fences, and the text and images that all its criteria share: made once a session."""
         if finding.id not in self._shared:
-            nonce = secrets.token_hex(8)
-            self._shared[finding.id] = nonce, shared_text(nonce, self.task, finding, self._package(finding))
+            nonce, package = secrets.token_hex(8), self.package(finding)
+            images = tuple(
+                Image(figure_text(nonce, number, len(package.figures), figure), figure.media_type, figure.data)
+                for number, figure in enumerate(package.figures, start=1)
+            )
+            self._shared[finding.id] = nonce, shared_text(nonce, self.task, finding, package), images
         return self._shared[finding.id]
 
     def about_run(self) -> Iterator[Request]:

@@ -22,7 +22,7 @@ class Sources:
 
     live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
     rerun: whether, and for how long, runs' own code is run again.
-    canary: whether judges are also asked a criterion that nothing can meet (see `Case`).
+    canary, images: whether judges are also asked a criterion that nothing can meet, and sent figures (see `Case`).
     """
 
     rootdir: Path
@@ -31,6 +31,7 @@ class Sources:
     live: Path | None = None
     rerun: RerunWish | None = None
     canary: bool = False
+    images: bool = False
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -81,4 +82,5 @@ def open_case(
         asking,
         sources.rerun,
         sources.canary,
+        sources.images,
     )

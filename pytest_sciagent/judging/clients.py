@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +30,20 @@ _KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image for judges that see. `label`: the words before it. `media_type`: image/png or image/jpeg."""
+
+    label: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+    @property
+    def base64(self) -> str:
+        """The data as they are sent."""
+        return b64encode(self.data).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What a judge is sent. `shared` is the same for many prompts and comes before `last`, so that it can be cached.
 
@@ -38,6 +53,7 @@ class Prompt:
         last: the end of the user message (one criterion).
         schema_name: a name for the schema, `[A-Za-z0-9_-]{1,64}`.
         schema: strict JSON schema of the answer.
+        images: what is shown between `shared` and `last`.
     """
 
     system: str
@@ -45,6 +61,7 @@ class Prompt:
     last: str
     schema_name: str
     schema: dict[str, Any]
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
 from .clients import KEY_VARIABLES, Prompt
 from .prices import Price
-from .quota import estimate_tokens
+from .quota import IMAGE_TOKENS, estimate_tokens
 from .requests import Kind
 
 ITEM = "item"
@@ -49,7 +49,9 @@ class Size:
     def of(cls, prompt: Prompt) -> Size:
         """The size of `prompt`; the form of the answer is part of what is sent first."""
         form = json.dumps(prompt.schema, ensure_ascii=False)
-        return cls(_tokens(prompt.system + form + prompt.shared), _tokens(prompt.last))
+        labels = "".join(image.label for image in prompt.images)
+        prefix = _tokens(prompt.system + form + prompt.shared + labels) + IMAGE_TOKENS * len(prompt.images)
+        return cls(prefix, _tokens(prompt.last))
 
 
 def _tokens(text: str) -> int:
@@ -99,7 +101,10 @@ def group_size(layout: str) -> int | None:
 def layout_identity(judge: JudgeIdentity, layout: str) -> JudgeIdentity:
     """`judge` asking in `layout`, which is part of who it is: answers of two layouts never mix."""
     named = judge.kind == "handoff" or layout != ITEM
-    return judge.model_copy(update={"parameters": {**judge.parameters, "layout": layout}}) if named else judge
+    if not named:
+        return judge
+    # Made anew: a copy would keep the texts that the old one has made of itself.
+    return JudgeIdentity(kind=judge.kind, model=judge.model, parameters={**judge.parameters, "layout": layout})
 
 
 @dataclass(frozen=True)

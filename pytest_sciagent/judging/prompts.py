@@ -16,7 +16,7 @@ from .run_answers import RUN_ANSWERS, strict_schema
 if TYPE_CHECKING:
     import jinja2
 
-    from ..evidence import EvidencePackage
+    from ..evidence import EvidencePackage, Figure
     from ..models import Card, Criterion, Finding
     from ..models.prior_art import Hit
     from ..tasks import Task
@@ -87,6 +87,17 @@ def criterion_text(nonce: str, criterion: Criterion, facts: Mapping[str, Any] | 
     shown = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) if facts else ""
     fenced = _fence(nonce, "facts computed by program code", shown) if facts else ""
     return _render("criterion", nonce, criterion=criterion, extras=extras, facts=fenced)
+
+
+def figure_text(nonce: str, number: int, count: int, figure: Figure) -> str:
+    """The words before an image: which it is, and its file and caption, fenced."""
+    return _render("figure", nonce, number=number, count=count, figure=figure)
+
+
+@cache
+def figure_digest() -> str:
+    """The digest of what is fixed in those words."""
+    return sha256_bytes(_source("figure").encode())
 
 
 def grouping_text(nonce: str, findings: Sequence[Finding]) -> str:

@@ -19,6 +19,7 @@ from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, Model
 from ..text import one_line
 from .clients import NO_KEY, Connection, Prompt, Reply, failed
+from .quota import BYTES_PER_TOKEN, IMAGE_TOKENS
 
 if TYPE_CHECKING:
     import httpx2
@@ -84,6 +85,8 @@ def read_parameters(identity: JudgeIdentity, model: type[P]) -> P:
 
 _deadline: ContextVar[asyncio.Timeout] = ContextVar("deadline")
 """The deadline of the question that the running task asks."""
+_excess: ContextVar[int] = ContextVar("excess", default=0)
+"""By how many bytes the images of that question are longer than text of as many tokens."""
 
 
 class SdkClient(ABC):
@@ -150,11 +153,12 @@ class SdkClient(ABC):
         limit = self._connection.deadline_s
         try:
             async with asyncio.timeout(limit) as deadline:
-                token = _deadline.set(deadline)
+                token, excess = _deadline.set(deadline), _excess.set(_image_excess(prompt))
                 try:
                     response = await self._send(prompt)
                 finally:
                     _deadline.reset(token)
+                    _excess.reset(excess)
         except TimeoutError:
             reply = failed("timeout", f"no answer within {limit:g} s, retries included")
         except UnicodeEncodeError:
@@ -164,14 +168,15 @@ class SdkClient(ABC):
         else:
             reply = self._from_body(response.content.decode("utf-8", "replace"))
             if self._connection.gates is not None:
-                self._connection.gates.correct(_sent_bytes(response.request), reply.usage)
+                sent = _sent_bytes(response.request) - _image_excess(prompt)
+                self._connection.gates.correct(sent, reply.usage)
         return replace(reply, detail=self.safe(reply.detail), latency_s=time.monotonic() - started)
 
     async def _before_attempt(self, request: httpx2.Request) -> None:
         """Wait for the gates; the deadline moves on by as much."""
         if self._connection.gates is None:
             return
-        wait = self._connection.gates.reserve(_sent_bytes(request))
+        wait = self._connection.gates.reserve(_sent_bytes(request) - _excess.get())
         if wait > 0:
             deadline = _deadline.get(None)
             if deadline is not None and (when := deadline.when()) is not None:
@@ -251,6 +256,11 @@ def _http_client(sdk: Any, hooks: dict[str, list[Any]]) -> httpx2.AsyncClient:
 
 def _sent_bytes(request: httpx2.Request) -> int:
     return int(request.headers.get("content-length", 0))
+
+
+def _image_excess(prompt: Prompt) -> int:
+    """Images take far fewer tokens than their bytes would as text."""
+    return sum(len(image.base64) - round(IMAGE_TOKENS * BYTES_PER_TOKEN) for image in prompt.images)
 
 
 def _retry_after(response: httpx2.Response) -> float:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..evidence import EvidencePackage
 from ..ledger.store import write_atomically
 from ..models import Verdict
 from ..plain import to_plain
@@ -103,7 +104,18 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
         "score": _interval(finding.score.score),
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),
+        "evidence": None if finding.package is None else _evidence(finding.package),
         "criteria": [_verdict(v) for v in finding.verdicts],
+    }
+
+
+def _evidence(package: EvidencePackage) -> dict[str, Any]:
+    """What judges were shown of the run: which text, with which figures, and what was cut or left out."""
+    return {
+        "digest": package.digest,
+        "shown": [piece.label for piece in package.pieces],
+        "figures": [{"file": figure.path, "caption": to_plain(figure.caption)} for figure in package.figures],
+        "left_out": list(package.left_out),
     }
 
 

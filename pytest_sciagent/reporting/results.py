@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..checks.rerun import Rerun
     from ..collection.index import RunIndex
     from ..evaluation import Case
+    from ..evidence import EvidencePackage
     from ..gates import Decision
     from ..judging.judge import Judge
     from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
@@ -45,7 +46,10 @@ VerdictKey = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class FindingResult:
-    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension."""
+    """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension.
+
+    package: what judges were shown of the run; None where no judge has told a verdict.
+    """
 
     id: str
     number: int
@@ -53,6 +57,7 @@ class FindingResult:
     verdicts: tuple[Verdict, ...]
     score: FindingScore
     dimensions: Mapping[str, Interval]
+    package: EvidencePackage | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,7 @@ def run_result(
     for finding in case.report.findings:
         levels = {v.criterion_id: v.level for v in of(finding.id)}
         criteria = [c for c in rubric.criteria if c.scope == "finding"]
+        judged = any(verdict.judge is not None for verdict in of(finding.id))
         findings.append(
             FindingResult(
                 finding.id,
@@ -139,6 +145,7 @@ def run_result(
                 of(finding.id),
                 score_finding(criteria, levels),
                 _dimensions(criteria, levels),
+                case.questions.package(finding) if judged else None,
             )
         )
     facts = case.run_facts(judge)

@@ -106,6 +106,40 @@ def test_repeated_and_failed_calls_are_counted_and_billed(cohort: Cohort) -> Non
     }
 
 
+@pytest.mark.parametrize(
+    ("first", "lost"),
+    [
+        (Raw(200, {"half": "of it"}, drop=True), 1),
+        (Raw(drop=True), 1),
+        (Raw(429, {"error": {"message": "busy"}}, headers={"retry-after-ms": "1"}), 0),
+        (Raw(503, {"error": {"message": "down"}}, headers={"retry-after-ms": "1"}), 0),
+    ],
+    ids=["half an answer", "no answer", "busy", "down"],
+)
+def test_a_repeated_attempt_is_billed_if_the_first_may_have_been(cohort: Cohort, first: Raw, lost: int) -> None:
+    cohort.run(findings=1)
+
+    def behaviour(request: dict[str, Any], number: int) -> dict[str, Any] | Raw:
+        return first if number == 1 else good(request, number)
+
+    with Loopback(behaviour) as server:
+        args = [*options("openai", server), "-k", "ev.full"]
+        spent = cohort.results(*args, PRICE, code=0)["spending"]["spent"]
+        assert len(server.requests) == 2
+        size = int(server.requests[0].headers["content-length"])
+    estimate = (size / 3.5 * 10 + 600 * 100) / 1e6  # the prompt, and as long an answer as is reckoned with
+    assert spent["calls"] == 1
+    assert spent["cost_usd"] - ONE_CALL == pytest.approx(lost * estimate, rel=0.15)
+
+
+def test_a_server_that_is_not_there_costs_nothing(cohort: Cohort) -> None:
+    cohort.run(findings=1)
+    with Loopback(good) as server:
+        args = [*options("openai", server), PRICE, "-k", "ev.full"]
+    spent = cohort.results(*args, code=1)["spending"]["spent"]
+    assert (spent["calls"], spent["failed"], spent["cost_usd"]) == (1, 1, 0)
+
+
 def test_without_a_price_no_cost_is_made_up(cohort: Cohort) -> None:
     cohort.run(findings=1)
     with Loopback(good) as server:

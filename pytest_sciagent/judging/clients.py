@@ -77,6 +77,7 @@ class Reply:
         usage: tokens, as far as the provider told.
         latency_s: seconds from the call to the reply, retries included.
         fatal: no further call can succeed (key, permission, model, parameter, quota): stop at once.
+        lost: attempts that reached the provider and brought nothing back, so that they may be billed.
     """
 
     text: str | None
@@ -86,6 +87,7 @@ class Reply:
     usage: JudgeUsage
     latency_s: float
     fatal: bool = False
+    lost: int = 0
 
     def __post_init__(self) -> None:
         if (self.text is None) == (self.status == "assessed"):

@@ -282,14 +282,16 @@ class _Pump:
         return self._terms.price.cost(usage)
 
     def _cost(self, reply: Reply, estimate: float) -> float:
-        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away."""
+        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away; so does each
+        attempt that was lost on its way back."""
         usage = reply.usage
         self._answer_tokens = max(self._answer_tokens, usage.output_tokens or 0)
         if self._terms.price is None:
             return 0.0
+        lost = reply.lost * estimate
         if usage.input_tokens is None and usage.output_tokens is None:
-            return 0.0 if reply.status in _UNBILLED else estimate
-        return self._terms.price.cost(usage)
+            return lost if lost or reply.status in _UNBILLED else estimate
+        return self._terms.price.cost(usage) + lost
 
 
 def _repair(prompt: Prompt, reason: str) -> Prompt:

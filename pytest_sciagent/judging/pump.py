@@ -282,8 +282,8 @@ class _Pump:
         return self._terms.price.cost(usage)
 
     def _cost(self, reply: Reply, estimate: float) -> float:
-        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away; so does each
-        attempt that was lost on its way back."""
+        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away, and so does
+        each attempt that was lost on its way back."""
         usage = reply.usage
         self._answer_tokens = max(self._answer_tokens, usage.output_tokens or 0)
         if self._terms.price is None:

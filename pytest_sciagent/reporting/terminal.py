@@ -53,8 +53,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
             reporter.write_line(line)
         for line in _notes(results):
             reporter.write_line(line)
-        reporter.write_line("")
-        for line in spending_lines(results.spending):
+        for line in ("", *spending_lines(results.spending), ""):
             reporter.write_line(line)
     for system in results.systems:
         tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from .models import LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
 from .models.prior_art import PriorArt
+from .models.probe import Probe
 from .models.task import Provenance
 
 _MODELS: dict[str, type[BaseModel]] = {
@@ -17,6 +18,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "source": Source,
     "provenance": Provenance,
     "prior-art": PriorArt,
+    "probe": Probe,
     "rubric": Rubric,
     "verdicts": LedgerFile,
 }

@@ -17,6 +17,8 @@ pytest_plugins = ["pytester"]
 for _module in (
     *(module.name for module in pkgutil.walk_packages(pytest_sciagent.__path__, "pytest_sciagent.")),
     "anthropic",
+    "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "cryptography.hazmat.primitives.serialization",
     "genai_prices.data",
     "h11",
     "httpcore2",
@@ -28,6 +30,8 @@ for _module in (
     "pandas",
     "pint",
     "rapidfuzz",
+    "securesystemslib.dsse",
+    "securesystemslib.signer",
     "truststore",
     "xdist.dsession",
 ):

@@ -3,7 +3,8 @@
     with Loopback(lambda request, n: {"rationale": "…", …}) as server:
         client = make_client(identity, base_url=server.openai_url, api_key=None)
 
-The behaviour is called for each POST to `/v1/chat/completions` and `/v1/messages`, in the server's threads, with the
+The behaviour is called for each POST to `/v1/chat/completions`, `/v1/messages` and `/v1/decisions` (where it returns
+a `Raw`), in the server's threads, with the
 request's JSON and its number (from 1). It returns
 
 * a dict: the answer's JSON object, sent as the text of a finished message;
@@ -345,7 +346,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path in {"/v1/files", "/v1/batches", "/v1/messages/batches"}:
             self._send(owner.serve_batch(f"POST {self.path}", data))
             return
-        if self.path not in {"/v1/chat/completions", "/v1/messages"}:
+        if self.path not in {"/v1/chat/completions", "/v1/messages", "/v1/decisions"}:
             self._send(_unknown(self.path))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -203,15 +203,7 @@ class Cohort:
 
     def sciagent(self, *args: str | Path) -> tuple[int, str, str]:
         """Run the command `sciagent`; give its exit code, what it printed and what it complained of."""
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            mock.patch.object(sys, "argv", ["sciagent", *map(str, args)]),
-            pytest.raises(SystemExit) as end,
-        ):
-            main()
-        return int(end.value.code or 0), out.getvalue(), err.getvalue()
+        return sciagent(*args)
 
     def results(self, *args: str | Path, code: int | None = None, **how: Any) -> dict[str, Any]:
         """Run pytest with `--sciagent-json` and give what it wrote."""
@@ -222,6 +214,19 @@ class Cohort:
             assert result.ret == code, result.stdout.str() + result.stderr.str()
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
         return found
+
+
+def sciagent(*args: str | Path) -> tuple[int, str, str]:
+    """Run the command `sciagent` here; give its exit code, what it printed and what it complained of."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", ["sciagent", *map(str, args)]),
+        pytest.raises(SystemExit) as end,
+    ):
+        main()
+    return int(end.value.code or 0), out.getvalue(), err.getvalue()
 
 
 def _reply(content: dict[str, Any]) -> Reply:

@@ -103,10 +103,6 @@ def test_not_json(text: str) -> None:
         "[]",
         "{}",
         f"[{json.dumps(GOOD)}]",
-        changed(full="true"),
-        changed(full=1),
-        changed(full=None),
-        changed(full=1.0),
         changed(rationale=None),
         changed(rationale=["a"]),
         changed(citations=None),
@@ -115,8 +111,6 @@ def test_not_json(text: str) -> None:
         changed(citations=[{"file": "a"}]),
         changed(citations=[{"file": "a", "quote": "b", "line": 3}]),
         changed(citations=[{"file": "a", "quote": 12}]),
-        changed(level=1),
-        changed(score="1"),
         changed(verified=True),
         json.dumps({name: value for name, value in GOOD.items() if name != "half"}),
         changed(**{"\x1b[31m\n" + "k" * 9000: 1}),
@@ -124,6 +118,16 @@ def test_not_json(text: str) -> None:
 )
 def test_wrong_shape(text: str) -> None:
     assert code_of(text) == "wrong_shape"
+
+
+@pytest.mark.parametrize("given", [{"full": value} for value in ("true", 1, None, 1.0, 0.75)])
+def test_a_condition_is_true_or_false(given: dict[str, Any]) -> None:
+    assert code_of(changed(**given)) == "outside_levels"
+
+
+@pytest.mark.parametrize("given", [{"level": 1}, {"score": "1"}, {"level": 0.75}])
+def test_a_level_of_the_judges_own_is_refused(given: dict[str, Any]) -> None:
+    assert code_of(changed(**given)) == "outside_levels"
 
 
 def test_a_lone_surrogate_is_no_text() -> None:

@@ -285,7 +285,7 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
         two_judges,
         [*ONE_RUN, "--sciagent-judge=handof:tester"],
         "nothing is recorded under the judge handof:tester; recorded: handoff:other*, handoff:tester*. "
-        "Judges that can be asked: openai:MODEL, anthropic:MODEL",
+        "Judges that can be asked: openai:MODEL, anthropic:MODEL, decisions:MODEL",
     ),
     "a judge with other parameters": (
         two_judges,

@@ -252,7 +252,7 @@ def test_an_image_takes_its_tokens_from_the_rate_not_its_bytes(tmp_path: Path, k
     data = io.BytesIO()
     noise.save(data, "PNG")
     image = PromptImage("an image", "image/png", data.getvalue())
-    prompt = Prompt("s", "shared", "last", "answer", {"type": "object"}, (image,))
+    prompt = Prompt("s", "shared", "last", "answer", {"type": "object"}, images=(image,))
     assert len(image.base64) > 300_000
     taken: list[int] = []
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import Loopback
+from loopback import Answer, Loopback
 from sample import OTHER, Cohort
 from test_live_judge import good, options
 
@@ -98,12 +98,29 @@ def test_a_price_may_be_one_judges_only(cohort: Cohort) -> None:
     assert b["price"] == {"input": 3, "output": 4, "cached": 0.3}
 
 
+@pytest.mark.parametrize("layout", ["group:4", "group:3", "finding"])
+def test_the_calls_of_every_layout_are_those_that_come(cohort: Cohort, layout: str) -> None:
+    cohort.run()
+    foreseen = layouts(plan(cohort, f"--judge={JUDGE}", f"--layout={layout}"))[layout]
+    with Loopback(lambda request, number: Answer(None, refusal="no")) as server:
+        cohort.pytest(*options("openai", server), f"--sciagent-layout={layout}")
+        assert len(server.requests) == foreseen["calls"]
+
+
+def test_decisions_ask_a_findings_criteria_at_once_and_nothing_about_the_run(cohort: Cohort) -> None:
+    cohort.run()
+    found = layouts(plan(cohort, "--judge=decisions:m", "--price=0.1/0"))
+    assert list(found) == ["decisions"]
+    assert (found["decisions"]["calls"], found["decisions"]["output_tokens"]) == (2, 0)
+    assert found["decisions"]["batch_hours"] is None
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--judge=openai"], "write KIND:MODEL"),
-        (["--judge=openai:a", "--layout=group:0"], "layout 'group:0': write item, group:N"),
-        (["--judge=handoff:a", "--layout=group:4"], "has the layouts item, finding"),
+        (["--judge=openai:a", "--layout=group:0"], "layout 'group:0': choose item, group:N"),
+        (["--judge=handoff:a", "--layout=group:4"], "has the layouts item and finding"),
         (["--judge=openai:a", "--price=cheap"], "write IN/OUT"),
         (["--judge=openai:a", "--price=openai:b=1/2"], "no --judge openai:b is given"),
         (["--judge=openai:a", "--rpm=0"], "0.0 is not in the range"),
@@ -147,7 +164,8 @@ def questions(draw: st.DrawFn) -> list[Open]:
 def test_every_question_is_in_one_call_and_larger_groups_send_less(asked: list[Open], size: int) -> None:
     by_layout = {}
     for layout in ("item", f"group:{size}", "finding"):
-        about_run, criteria = calls_of(asked, layout, USUAL)
+        most = {"item": 1, "finding": 10**9}.get(layout, size)
+        about_run, criteria = calls_of(asked, most, USUAL)
         assert sum(call.questions for call in [*about_run, *criteria]) == len(asked)
         assert all(0 <= call.cached < call.input for call in [*about_run, *criteria])
         by_layout[layout] = [*about_run, *criteria]
@@ -179,5 +197,5 @@ def test_cost_and_time_hold_their_bounds(asked: list[Open], in_flight: int, rpm:
 def test_a_short_prefix_is_not_cached() -> None:
     short = [Open("criterion", Size(1023, 10), "f") for _ in range(3)]
     long = [Open("criterion", Size(1024, 10), "f") for _ in range(3)]
-    assert [call.cached for call in calls_of(short, "item", USUAL)[1]] == [0, 0, 0]
-    assert [call.cached for call in calls_of(long, "item", USUAL)[1]] == [0, 1024, 1024]
+    assert [call.cached for call in calls_of(short, 1, USUAL)[1]] == [0, 0, 0]
+    assert [call.cached for call in calls_of(long, 1, USUAL)[1]] == [0, 1024, 1024]

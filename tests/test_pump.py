@@ -25,7 +25,7 @@ from pytest_sciagent.judging.pump import Progress, Question, Terms, pump
 from pytest_sciagent.judging.quota import Budget
 from pytest_sciagent.judging.settle import verdict_from_entry
 from pytest_sciagent.ledger import WorkWriter, read_work
-from pytest_sciagent.models import JudgeIdentity, LedgerEntry
+from pytest_sciagent.models import JudgeIdentity, LedgerEntry, Verdict
 from pytest_sciagent.rubrics import load_rubric
 
 KINDS = ["openai", "anthropic"]
@@ -83,8 +83,12 @@ class Desk:
 
     def level(self, entry: LedgerEntry) -> float | None:
         """The level of the verdict that `entry` carries."""
+        return self.verdict(entry).level
+
+    def verdict(self, entry: LedgerEntry) -> Verdict:
+        """The verdict that `entry` carries."""
         criterion = next(c for c in load_rubric("small", self.root, self.root).criteria if c.id == "ev.full")
-        return verdict_from_entry(entry, criterion, self.case.answers.quotes).level
+        return verdict_from_entry(entry, criterion, self.case.answers.quotes)
 
 
 def identity(kind: str) -> JudgeIdentity:
@@ -233,6 +237,12 @@ ENDS: list[tuple[str, Callable[[str], Any], str, str]] = [
         "refused",
         "content filter|model refused",
     ),
+    (
+        "a content filter by status",
+        lambda kind: error(400, "It is filtered.", code="content_filter"),
+        "refused",
+        "HTTP 400: It is filtered.",
+    ),
     ("truncated", lambda kind: Answer('{"z', end=both_ends("length", "max_tokens")[kind]), "truncated", "cut"),
     ("empty", lambda kind: Answer(""), "invalid", "the answer is empty"),
     ("no text", lambda kind: Answer(None), "invalid", "the answer is empty"),
@@ -241,15 +251,27 @@ ENDS: list[tuple[str, Callable[[str], Any], str, str]] = [
     ("twice the same key", lambda kind: Answer(json.dumps(answer(0))[:-1] + ', "full": true}'), "invalid", "not_json"),
     ("too long", lambda kind: Answer("x" * 200_001), "invalid", "too_long: "),
     ("a missing key", lambda kind: Answer({"zero": False, "full": True}), "invalid", "wrong_shape: "),
-    ("a level of its own", lambda kind: Answer(answer(1) | {"level": 0.75}), "invalid", "wrong_shape: level"),
-    ("a share as condition", lambda kind: Answer(answer(1) | {"full": 0.75}), "invalid", "wrong_shape: full"),
-    ("a text as condition", lambda kind: Answer(answer(1) | {"full": "true"}), "invalid", "wrong_shape: full"),
+    ("a level of its own", lambda kind: Answer(answer(1) | {"level": 0.75}), "invalid", "outside_levels: level"),
+    ("a share as condition", lambda kind: Answer(answer(1) | {"full": 0.75}), "invalid", "outside_levels: full"),
+    ("a text as condition", lambda kind: Answer(answer(1) | {"full": "true"}), "invalid", "outside_levels: full"),
     ("contradictory", lambda kind: Answer(answer("invalid")), "invalid", "contradictory: .*zero, full"),
     ("an unverified quote", lambda kind: Answer(answer("unverified")), "unverified", "The report speaks"),
     ("no quote", lambda kind: Answer(answer(1) | {"citations": []}), "unverified", "The report speaks"),
     ("a timeout", lambda kind: Answer(answer(1), delay_s=30), "timeout", "no answer within 0.4 s"),
     ("a rate limit", lambda kind: error(429, "Slow down."), "rate_limited", "HTTP 429: Slow down."),
     ("a spending cap", lambda kind: html("Monthly spending cap reached"), "provider_error", "spending cap reached"),
+    (
+        "a spending cap in an answer",
+        lambda kind: Raw(200, {"error": {"message": "You have hit your spending cap."}}),
+        "provider_error",
+        "hit your spending cap",
+    ),
+    (
+        "a prompt beyond the window",
+        lambda kind: error(400, "prompt is too long: 300000 tokens"),
+        "provider_error",
+        "prompt is too long",
+    ),
     ("an error in an answer", lambda kind: Raw(200, {"error": {"message": "lost"}}), "provider_error", "lost"),
     ("a failing server", lambda kind: error(500, "Oops."), "provider_error", "HTTP 500: Oops."),
     ("an overloaded server", lambda kind: error(529, "Overloaded."), "provider_error", "HTTP 529: Overloaded."),
@@ -259,10 +281,43 @@ ENDS: list[tuple[str, Callable[[str], Any], str, str]] = [
 ]
 
 
+CODES: dict[str, str | dict[str, str]] = {
+    "a refusal": "refused",
+    "a refusal by status": "refused",
+    "a content filter by status": "content_filter",
+    "a content filter": both_ends("content_filter", "refused"),  # the other API has no such end
+    "truncated": "truncated",
+    "empty": "empty",
+    "no text": "empty",
+    "not JSON": "not_json",
+    "text around JSON": "not_json",
+    "twice the same key": "not_json",
+    "too long": "too_long",
+    "a missing key": "wrong_shape",
+    "a level of its own": "outside_levels",
+    "a share as condition": "outside_levels",
+    "a text as condition": "outside_levels",
+    "contradictory": "contradictory",
+    "an unverified quote": "unverified",
+    "no quote": "unverified",
+    "a timeout": "timeout",
+    "a rate limit": "rate_limited",
+    "a spending cap": "spending_cap",
+    "a spending cap in an answer": "spending_cap",
+    "an error in an answer": "provider_error",
+    "a failing server": "http_500",
+    "an overloaded server": "http_529",
+    "a large prompt": "http_413",
+    "a prompt beyond the window": "prompt_too_long",
+    "a lost connection": "connection",
+    "an odd body": "provider_error",
+}
+
+
 @both
-@pytest.mark.parametrize(("response", "status", "reason"), [case[1:] for case in ENDS], ids=[case[0] for case in ENDS])
+@pytest.mark.parametrize(("name", "response", "status", "reason"), ENDS, ids=[f"{case[0]}" for case in ENDS])
 def test_each_failure_is_recorded_with_its_reason(
-    desk: Desk, kind: str, response: Callable[[str], Any], status: str, reason: str
+    desk: Desk, kind: str, name: str, response: Callable[[str], Any], status: str, reason: str
 ) -> None:
     timeout = 0.4 if status == "timeout" else 5.0
     with Loopback(lambda request, n: response(kind)) as server:
@@ -271,7 +326,10 @@ def test_each_failure_is_recorded_with_its_reason(
     entry = desk.entry()
     assert (entry.status, entry.level) == (status, None)
     assert re.search(reason, entry.reason), entry.reason
-    assert desk.level(entry) is None
+    code = CODES[name]
+    assert entry.reason_code == (code if isinstance(code, str) else code[kind])
+    assert desk.verdict(entry).level is None
+    assert desk.verdict(entry).reason_code == entry.reason_code
     assert not entry.settles
 
 

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 
 from ..errors import SciagentError
 from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
 
-__all__ = ["Check", "CheckContext", "CheckResult", "builtin_checks", "decided", "find_check", "not_assessed", "waiting"]
+__all__ = [
+    "Check",
+    "CheckContext",
+    "CheckResult",
+    "amendment",
+    "builtin_checks",
+    "decided",
+    "find_check",
+    "not_assessed",
+    "waiting",
+]
 
 
 def builtin_checks() -> dict[str, Check]:
@@ -16,6 +27,20 @@ def builtin_checks() -> dict[str, Check]:
 
     modules = (identity, traceability, recalculation, stability, separation, novelty, future)
     return {name: check for module in modules for name, check in module.CHECKS.items()}
+
+
+def amendment(criterion_id: str) -> Callable[[CheckContext], CheckResult | None] | None:
+    """What tells a judge of the criterion `criterion_id` more, where there is something to tell; else nothing.
+
+    A rubric does not name it: where it has nothing to tell, the question is the same as without it, and what is
+    recorded stays valid.
+    """
+    from . import audit, second_stage
+
+    return {
+        "independent_origin.target_source_isolation": audit.leak_facts,
+        "separated_validation.non_circular_trace": second_stage.stage_facts,
+    }.get(criterion_id)
 
 
 def find_check(name: str) -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -17,9 +17,10 @@ from .base import CheckContext
 from .code import Source, Spot
 from .patterns import complement_spot, overlap_spot, set_spots
 from .scope import Result, Scope, Stored, scope_of
+from .second_stage import Released
 from .sets import Overlap, Sets, find_sets
 from .times import Event, LogEntry, Moment, events, log_entries, moment, script_name
-from .values import json_objects, listed
+from .values import is_number, json_objects, listed
 
 _SHOWN = 6
 
@@ -60,8 +61,28 @@ class Separation:
         return [*self.scope.records, *self.scope.read(more)]
 
     @cached_property
+    def released(self) -> Released | None:
+        """The hold-out of a second stage, where the finding has a result written since it was handed out."""
+        stage = self.context.run.manifest.stage
+        if stage is None:
+            return None
+        files = self.context.run.files
+        since = [r for r in self.tied if not stage.holds(r.path, files[r.path].sha256) and has_result(r)]
+
+        def rank(result: Result) -> int:
+            """Results of the hold-out say that it was opened; a rule is none."""
+            roles = {event.role for event in self.events_by_path[result.path]}
+            return 0 if "opened" in roles else 2 if "fixed" in roles else 1
+
+        result = min(since, key=rank, default=None)
+        return None if result is None else Released(stage, self.context.run, result)
+
+    @cached_property
     def sets(self) -> Sets:
-        return find_sets(self.records)
+        found = find_sets(self.records)
+        if self.released is None:
+            return found
+        return replace(found, overlaps=(*found.overlaps, self.released.overlap))
 
     @cached_property
     def set_code(self) -> dict[k.SetRole, Spot]:
@@ -171,6 +192,8 @@ class Separation:
     @cached_property
     def events(self) -> list[Event]:
         found = [event for result in self.tied for event in self.events_by_path[result.path]]
+        if self.released is not None:
+            found = self.released.events(found)
         strong = {event.role for event in found if not event.weak}
         return [event for event in found if not event.weak or event.role not in strong]
 
@@ -305,3 +328,15 @@ def _decisions(result: Result, separation: Separation, whole: bool) -> Iterator[
                 if k.is_decision(name, cell) and set(c.words(name)) & k.DECIDING:
                     needles = (str(row[0]), str(cell)) if isinstance(cell, str) else (name,)
                     yield Stored(result, f"column {name}", "decision", 1, needles), str(cell)
+
+
+def has_result(result: Result) -> bool:
+    """Whether a record stores a number or a decision besides its times."""
+    if result.data is None:
+        return any(is_number(cell) for table in result.tables for row in table.rows for cell in row)
+    return any(
+        is_number(v) or (isinstance(v, list) and any(map(is_number, v))) or k.is_decision(key, v)
+        for _, node in json_objects(result.data)
+        for key, v in node.items()
+        if moment(v) is None
+    )

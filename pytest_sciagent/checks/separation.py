@@ -11,11 +11,10 @@ from pydantic import JsonValue
 
 from ..models import Citation
 from . import columns as c
-from . import keys as k
 from .base import Check, CheckContext, CheckResult, decided, not_assessed
-from .records import Separation
+from .records import Separation, has_result
 from .scope import Result
-from .times import Event, moment, script_name
+from .times import Event, script_name
 from .values import is_number, json_objects, listed
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -57,7 +56,7 @@ def execution(context: CheckContext) -> CheckResult:
     if fixed is None or opened is None:
         missing = "when the claim was fixed" if fixed is None else "when the check was executed"
         return decided(0, f"No record of the finding says {missing}.", "no_recorded_times", facts)
-    stored = [one for one in separation.tied if one.path == opened.path and _has_result(one)]
+    stored = [one for one in separation.tied if one.path == opened.path and has_result(one)]
     if not stored:
         return decided(
             0, f"{opened.path} says when the check was executed but stores no result.", "no_check_result", facts
@@ -137,18 +136,6 @@ def _order_problem(separation: Separation, fixed: Event, opened: Event) -> str |
     if separation.final is not None and separation.final.moment.before(opened.moment):
         return f"The final claim ({separation.final.moment.text}) was written before the check ({opened.moment.text})."
     return None
-
-
-def _has_result(result: Result) -> bool:
-    """Whether a record stores a number or a decision besides its times."""
-    if result.data is None:
-        return any(is_number(cell) for table in result.tables for row in table.rows for cell in row)
-    return any(
-        is_number(v) or (isinstance(v, list) and any(map(is_number, v))) or k.is_decision(key, v)
-        for _, node in json_objects(result.data)
-        for key, v in node.items()
-        if moment(v) is None
-    )
 
 
 def _failed_exits(separation: Separation) -> list[str]:

@@ -79,7 +79,10 @@ def moment(value: object) -> Moment | None:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A time of a role that matters, and where it stands: in a `line` of a log, or in a result beside `needles`."""
+    """A time of a role that matters, and where it stands: in a `line` of a log, or in a result beside `needles`.
+
+    certain: recorded by this program when a second stage was handed out, not by the run.
+    """
 
     role: TimeRole
     moment: Moment
@@ -89,10 +92,12 @@ class Event:
     result: Result | None = None
     needles: tuple[str, ...] = ()
     weak: bool = False
+    certain: bool = False
 
     @property
     def fact(self) -> dict[str, JsonValue]:
         source = "log of the run" if self.line or self.path == MANIFEST else "self-declared"
+        source = "handing out of the hold-out" if self.certain else source
         return {"time": self.moment.text, "path": self.path, "where": self.where[:MAX_QUOTE], "source": source}
 
     @property
@@ -254,6 +259,15 @@ def _log_entry(path: str, number: int, line: str) -> LogEntry | None:
         return None
     command = text.lstrip("[(")[match.end() :].lstrip(" ])-:|$>")[:MAX_COMMAND]
     return LogEntry(path, number, moment(match[0]), command, None, text[:MAX_QUOTE]) if command else None
+
+
+def logged_command(line: str) -> str | None:
+    """The command that a line of a plain log holds, after a time or a prompt; None where it holds none."""
+    entry = _log_entry("", 0, line)
+    if entry is not None:
+        return entry.command
+    match = re.match(r"\s*(?:\$|\+|>>>|#\s?\$)\s+(\S.*)", line[:_MAX_LOGGED])
+    return match[1] if match else None
 
 
 def script_name(path: str) -> str:

@@ -17,10 +17,18 @@ class Commands(click.Group):
     """Finds the commands in their modules on first use, so that each call loads only its own."""
 
     _where = {
+        "task": "task",
+        "assemble": "workspace",
+        "run": "run",
+        "release": "run",
+        "audit": "audit",
+        "probe": "probe",
         "freeze": "runs",
         "verify": "runs",
+        "seal": "runs",
         "schema": "runs",
         "ledger": "ledger",
+        "batch": "batch",
         "compare": "compare",
         "plan": "plan",
         "doctor": "doctor",

@@ -15,9 +15,14 @@ from ..errors import SciagentError
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..models import LedgerEntry, Rubric
+    from ..runs import Run
+    from ..tasks import Task
 
 T = TypeVar("T")
 PATH = click.Path(path_type=Path)
+templates_option = click.option(
+    "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
+)
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:
@@ -29,11 +34,23 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def sources_of(tasks: tuple[Path, ...], folder: Path | None, *, canary: bool = False, images: bool = False) -> Sources:
+def sources_of(
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    templates: Path | None = None,
+    *,
+    canary: bool = False,
+    images: bool = False,
+) -> Sources:
+    """Where things lie: tasks, the ledger `folder`, and prompt templates of the user's own; and what else is asked."""
     from ..evaluation import Sources
+    from ..judging.prompts import PACKAGED
+    from ..judging.template_check import read_templates
 
+    words = read_templates(templates) if templates is not None else PACKAGED
+    ledger = folder.absolute() if folder else None
     given = tuple(t.absolute() for t in tasks)
-    return Sources(Path.cwd(), given, folder.absolute() if folder else None, canary=canary, images=images)
+    return Sources(Path.cwd(), given, ledger, canary=canary, images=images, templates=words)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:
@@ -63,3 +80,37 @@ def progress(items: Sequence[T], label: str, least: int = 4) -> AbstractContextM
     if sys.stderr.isatty() and len(items) >= least:
         return click.progressbar(items, label=label, file=sys.stderr)
     return nullcontext(items)
+
+
+def named_task(task: str, folders: tuple[Path, ...]) -> Task:
+    """The task with this id, or in this folder.
+
+    Raises:
+        SciagentError: there is none.
+    """
+    from ..tasks import Task, find_task, task_folders
+
+    if (Path(task) / "task.yaml").is_file():
+        return Task.load(Path(task))
+    places = task_folders(folders, Path.cwd())
+    found = find_task(task, places)
+    if found is None:
+        known = sorted({p.parent.name for place in places if place.is_dir() for p in place.glob("*/task.yaml")})
+        raise SciagentError(f"no task named {task!r}; known tasks: {', '.join(known) or 'none'}")
+    return found
+
+
+def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
+    """What will keep a frozen run from being scored: a task that nobody knows, a report without a finding."""
+    from ..findings import parse_findings
+    from ..tasks import find_task, task_folders
+
+    found = []
+    if find_task(run.manifest.task_id, task_folders(folders, Path.cwd())) is None:
+        found.append(
+            f"no task named {run.manifest.task_id!r} is known here: what needs it will not be assessed "
+            "(name its folder with --tasks)"
+        )
+    if run.manifest.report is not None and not parse_findings(run).findings:
+        found.append("the report registers no finding (## Finding 1: ...): the run will count as 0")
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from .common import PATH, find, progress, sources_of
+from .common import PATH, find, progress, sources_of, templates_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@templates_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--profile", default=None, help="Add levels up by this profile, not the rubric's own.")
 @click.option(
@@ -48,6 +49,7 @@ def compare(
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
     folder: Path | None,
+    templates: Path | None,
     name: str | None,
     profile: str | None,
     judge: str | None,
@@ -89,7 +91,7 @@ def compare(
     if files and others:
         raise SciagentError("--other-judge needs frozen runs: a table holds the verdicts of one judge")
     parts = [(str(path), read_table(path, rubric)) for path in files]
-    sources = sources_of(tasks, folder)
+    sources = sources_of(tasks, folder, templates)
     if frozen:
         parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param)))
     table = combine(parts, rubric)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..text import clean
-from .common import PATH, cases_of, rubrics_of, sources_of
+from .common import PATH, cases_of, rubrics_of, sources_of, templates_option
 
 if TYPE_CHECKING:
     from ..judging.handoff import Layout
@@ -28,6 +28,7 @@ _COMMON = (
     click.option(
         "--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: truthinsight)."
     ),
+    templates_option,
     click.option("--as", "name", required=True, metavar="NAME", help="Who answers, as it will be recorded."),
     click.option("--layout", type=click.Choice(["item", "finding"]), default="item", show_default=True),
 )
@@ -48,6 +49,7 @@ def ledger_export(
     tasks: tuple[Path, ...],
     folder: Path | None,
     rubrics: tuple[str, ...],
+    templates: Path | None,
     name: str,
     layout: Layout,
     output: Path,
@@ -64,7 +66,7 @@ def ledger_export(
     chosen = rubrics_of(rubrics)
     lines: list[str] = []
     questions = 0
-    for case in cases_of(runs, sources_of(tasks, folder)):
+    for case in cases_of(runs, sources_of(tasks, folder, templates)):
         requests = open_requests(case.requests(chosen, RecordedJudge(judge)), judge, case.answers)
         questions += len(requests)
         lines += export_lines(requests, judge)
@@ -82,6 +84,7 @@ def ledger_import(
     tasks: tuple[Path, ...],
     folder: Path | None,
     rubrics: tuple[str, ...],
+    templates: Path | None,
     name: str,
     layout: Layout,
 ) -> int:
@@ -97,7 +100,7 @@ def ledger_import(
     judge = handoff_identity(name, layout)
     chosen = rubrics_of(rubrics)
     given = read_answers(answers)
-    sources = sources_of(tasks, folder)
+    sources = sources_of(tasks, folder, templates)
     taken: set[str] = set()
     counts: dict[str, int] = {}
     for case in cases_of(runs, sources):
@@ -197,6 +200,7 @@ def ledger_prune(
     tasks: tuple[Path, ...],
     folder: Path | None,
     rubrics: tuple[str, ...],
+    templates: Path | None,
     name: str,
     layout: Layout,
     yes: bool,
@@ -208,7 +212,7 @@ def ledger_prune(
 
     judge = handoff_identity(name, layout)
     chosen = rubrics_of(rubrics)
-    sources = sources_of(tasks, folder)
+    sources = sources_of(tasks, folder, templates)
     total = 0
     for case in cases_of(runs, sources):
         asked = {r.key(judge) for r in case.requests(chosen, RecordedJudge(judge))}

@@ -132,22 +132,27 @@ def _estimate(
     price: Price | None,
     pace: Pace,
 ) -> Estimate:
-    from ..judging.estimate import estimate, layout_identity
+    from ..judging.decisions import is_decisions
+    from ..judging.estimate import estimate
+    from ..judging.layouts import with_layout
 
-    asked = layout_identity(judge, layout)
+    asked = with_layout(judge, layout)
+    name = "decisions" if is_decisions(judge) else layout
     questions = [question for case in cases for question in planner.open_questions(case, asked)]
-    return estimate(questions, asked, layout, lengths, price, pace)
+    return estimate(questions, asked, name, lengths, price, pace)
 
 
 def _layouts(judge: JudgeIdentity, wanted: tuple[str, ...]) -> list[str]:
-    from ..judging.estimate import HANDOFF_LAYOUTS, LAYOUTS, group_size
+    """The layouts wanted, or all that `judge` has."""
+    from ..judging.decisions import is_decisions
+    from ..judging.estimate import HANDOFF_LAYOUTS, LAYOUTS
+    from ..judging.layouts import ITEM, with_layout
 
     for layout in wanted:
-        group_size(layout)
-    possible = HANDOFF_LAYOUTS if judge.kind == "handoff" else LAYOUTS
-    if judge.kind == "handoff" and (other := [w for w in wanted if w not in possible]):
-        raise SciagentError(f"--layout {other[0]}: a hand-off ({judge.label}) has the layouts {', '.join(possible)}")
-    return list(dict.fromkeys(wanted or possible))
+        with_layout(judge, layout)
+    if wanted:
+        return list(dict.fromkeys(wanted))
+    return [ITEM] if is_decisions(judge) else list(HANDOFF_LAYOUTS if judge.kind == "handoff" else LAYOUTS)
 
 
 def _prices(texts: Iterable[str], judges: Sequence[JudgeIdentity]) -> dict[str, Price]:

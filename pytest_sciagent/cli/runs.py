@@ -1,8 +1,9 @@
-"""Commands about runs: freeze, verify; and the schemas of all files."""
+"""Commands about runs: freeze, verify, seal; and the schemas of all files."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import clean
-from .common import PATH, find
+from .common import PATH, doubts, find
 
 
 @click.command()
@@ -39,10 +40,12 @@ from .common import PATH, find
 @click.option("--input-tokens", type=int, default=None)
 @click.option("--output-tokens", type=int, default=None)
 @click.option("--cost-usd", type=float, default=None)
-def freeze(workspace: Path, target: Path, **options: Any) -> None:
+@click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
+def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: Any) -> None:
     """Freeze what an agent left in WORKSPACE/output into a run.
 
-    Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last.
+    Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last. In a workspace
+    of `sciagent assemble`, prompts and hashes of the inputs are taken from its receipt.
 
     \b
     Example:
@@ -59,7 +62,8 @@ def freeze(workspace: Path, target: Path, **options: Any) -> None:
         except OSError as error:
             raise SciagentError(f"the prompt can't be read: {error.strerror}", path=path) from None
 
-    prompts = {path.name: digest(path) for path in options["prompts"]}
+    handed = _handed_out(workspace)
+    prompts = {path.name: digest(path) for path in options["prompts"]} or handed.prompts
     told = {key: options[key] for key in ("harness", "harness_version", "model")}
     system = _model(System, {"name": options["system"], "prompts": prompts, **told})
     usage = _model(Usage, {key: options[key] for key in ("input_tokens", "output_tokens", "cost_usd")})
@@ -78,7 +82,7 @@ def freeze(workspace: Path, target: Path, **options: Any) -> None:
             usage=usage,
             report=options["report"],
             logs=tuple(options["logs"]),
-            inputs_before=_hashes(before) if before is not None else None,
+            inputs_before=_hashes(before) if before is not None else handed.inputs,
         ),
         os.environ,
     )
@@ -86,8 +90,31 @@ def freeze(workspace: Path, target: Path, **options: Any) -> None:
     click.echo(f"frozen: {frozen.run.label}, {files} files, tree {frozen.run.manifest.tree_sha256[:12]}, in {target}")
     if frozen.masked:
         click.echo(f"{frozen.masked} secrets masked in logs")
-    for warning in frozen.warnings:
+    for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *handed.strays):
         click.echo(f"warning: {clean(warning)}", err=True)
+
+
+@dataclass(frozen=True)
+class _HandedOut:
+    """What the receipt of an assembled workspace says: prompts, inputs, and files that came or changed outside output/.
+
+    The agent could have written it anew: what matters is compared with the task's own hashes later.
+    """
+
+    prompts: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, str] | None = None
+    strays: tuple[str, ...] = ()
+
+
+def _handed_out(workspace: Path) -> _HandedOut:
+    from ..tasks.workspace import RECEIPT, open_workspace
+
+    if not (workspace / RECEIPT).is_file():
+        return _HandedOut()
+    made = open_workspace(workspace)
+    inputs = {path: digest for path, digest in made.files.items() if path.startswith("data/")}
+    strays = tuple(f"outside output/, not frozen: {stray}" for stray in made.strays()[:20])
+    return _HandedOut(made.prompts, inputs, strays)
 
 
 def _model(cls: Any, values: dict[str, Any]) -> Any:
@@ -112,25 +139,63 @@ def _hashes(path: Path) -> dict[str, str]:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-def verify(runs: tuple[Path, ...]) -> int:
+@click.option(
+    "--public-key", "keys", multiple=True, type=PATH, help="PEM: each run must bear a seal made with one (repeatable)."
+)
+def verify(runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
     """Check that RUNS (runs, or folders of runs) are what was frozen. Names every changed, missing or extra file.
+
+    With --public-key, each run must bear a seal (see sciagent seal) that was made with one of the keys for this run.
 
     Exit code 0: all sound. 1: a run is not.
     """
     from ..runs import Run
+    from ..runs.seal import check_seal
 
     bad = 0
     for path in find(runs):
+        unsealed: list[str] = []
         try:
             run = Run.load(path)
             problems, label = run.problems(), run.label
         except SciagentError as error:
             problems, label = [str(error)], str(path)
-        bad += bool(problems)
-        click.echo(f"{label}: {'tampered' if problems else 'sound'}")
-        for problem in problems:
+        else:
+            unsealed = check_seal(run, keys) if keys else []
+        bad += bool(problems or unsealed)
+        sealed = "" if problems or not keys else ", seal not valid" if unsealed else ", sealed"
+        click.echo(f"{label}: {'tampered' if problems else 'sound'}{sealed}")
+        for problem in (*problems, *unsealed):
             click.echo(f"  {clean(problem)}")
     return 1 if bad else 0
+
+
+@click.command()
+@click.argument("runs", nargs=-1, type=PATH)
+@click.option("--key", type=PATH, default=None, help="Private key, PEM without a passphrase.")
+@click.option("--new-key", type=PATH, default=None, help="Make a key pair: FILE and FILE.pub.")
+def seal(runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None:
+    """Sign RUNS: an in-toto statement over tree digest and manifest, in a DSSE envelope, in RUN.seal.json.
+
+    \b
+    Example:
+        sciagent seal --new-key lab.pem
+        sciagent seal runs/ --key lab.pem
+        sciagent verify runs/ --public-key lab.pem.pub
+    """
+    from ..runs import Run
+    from ..runs import seal as seals
+
+    if new_key is not None:
+        click.echo(f"made: {new_key} (keep it to yourself) and {seals.new_key(new_key)}")
+        key = key or new_key
+    if runs and key is None:
+        raise click.UsageError("name the private key with --key, or make one with --new-key")
+    if not runs and new_key is None:
+        raise click.UsageError("name runs to seal")
+    for path in find(runs) if runs else ():
+        assert key is not None
+        click.echo(f"sealed: {seals.seal(Run.load(path), key)}")
 
 
 @click.command()

@@ -8,8 +8,10 @@ from functools import partial
 
 from ..errors import SciagentError
 from ..evaluation.questions import CANARY
-from ..judging.pump import Progress, Question, pump
-from ..judging.requests import Request
+from ..judging.decisions import is_decisions
+from ..judging.pump import Progress, pump
+from ..judging.requests import Question, Request
+from .batching import submit, take_batches_in
 from .state import SessionState
 
 
@@ -19,12 +21,17 @@ def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
     Raises:
         SciagentError: the provider says that no call can succeed, or an answer can't be recorded.
     """
+    chosen = frozenset(selected)
+    in_flight = take_batches_in(state)
+    if state.options.how.batch:
+        submit(state, [q for about_run in (True, False) for q in _open(state, chosen, about_run, in_flight)])
+        return
     # First what is asked about whole runs: facts that criteria show to the judge follow from those answers.
     for about_run in (True, False):
         client = state.client()
         if client is None:
             return
-        questions = list(_open(state, frozenset(selected), about_run))
+        questions = list(_open(state, chosen, about_run, in_flight))
         with _ProgressLine(len(questions)) as line:
             progress = pump(questions, client, state.terms, partial(_show, state, line))
         if progress.fatal is not None:
@@ -38,7 +45,9 @@ def _show(state: SessionState, line: _ProgressLine, progress: Progress) -> None:
     line.show(progress)
 
 
-def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Iterator[Question]:
+def _open(
+    state: SessionState, selected: frozenset[str], about_run: bool, in_flight: Collection[tuple[str, str]]
+) -> Iterator[Question]:
     identity = state.judge.identity
     assert identity is not None  # there is a client
     for path, index in state.indexes.items():
@@ -48,14 +57,16 @@ def _open(state: SessionState, selected: frozenset[str], about_run: bool) -> Ite
         case = state.case(path)
         if not about_run:
             requests = case.criterion_questions(state.rubrics, state.judge)
-        elif len(mine) > 1:  # a single item is not asked for the score of its run
+        elif len(mine) > 1 and not is_decisions(identity):  # a single item is not asked for the score of its run
             requests = case.questions.about_run()
         else:
             continue
         for request in requests:
             wanted = about_run or _is_asked(index.nodeid, request, mine)
-            if wanted and case.answers.is_open(request.key(identity)):
-                yield Question(request, case.answers, f"{index.nodeid}::{request.finding}::{request.kind}")
+            key = request.key(identity)
+            if wanted and (case.run.label, key) not in in_flight and case.answers.is_open(key):
+                group = f"{index.nodeid}::{request.finding}::{request.kind}"
+                yield Question(request, case.answers, group, case.run.label)
 
 
 def _is_asked(run: str, request: Request, selected: Collection[str]) -> bool:
@@ -80,7 +91,7 @@ class _ProgressLine:
         if self._live:
             failed = f", {progress.failed} failed" if progress.failed else ""
             cost = f", {progress.cost_usd:.2f} USD" if progress.cost_usd else ""
-            left = self._total - progress.done - progress.in_flight
+            left = self._total - progress.done - progress.asking
             told = f"{progress.done} answered{failed}, {progress.in_flight} in flight, {max(left, 0)} left{cost}"
             sys.stderr.write(f"\rjudge: {told} ")
             sys.stderr.flush()

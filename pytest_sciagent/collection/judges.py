@@ -10,6 +10,7 @@ from ..errors import SciagentError
 from ..judging.clients import KEY_VARIABLES
 from ..judging.identity import parse_identity
 from ..judging.judge import Judge, RecordedJudge
+from ..judging.layouts import ITEM, PARAMETER, with_layout
 from ..models import JudgeIdentity
 
 if TYPE_CHECKING:
@@ -24,12 +25,18 @@ def find_judge(state: SessionState) -> Judge:
     """
     options = state.options
     named = parse_identity(options.judge, options.judge_parameters) if options.judge is not None else None
+    layout = options.how.layout
     if named is not None:
         own = state.config.hook.pytest_sciagent_judge(config=state.config, kind=named.kind, model=named.model)
         if own is not None:
             if not isinstance(own, Judge) or own.identity is None:
                 raise SciagentError("the hook pytest_sciagent_judge must return a Judge that has an identity")
+            if layout not in (None, ITEM) or options.how.batch:
+                raise SciagentError("a judge of your own is asked one question at a time: no layout and no batch")
             return own
+        if options.asks_provider and PARAMETER in named.parameters:
+            raise SciagentError("the layout is no parameter of a provider: give it with --sciagent-layout")
+        named = with_layout(named, layout) if layout is not None else named
     if state.wire is not None:
         told = state.wire["judge"]
         return RecordedJudge(None if told is None else JudgeIdentity.model_validate_json(told))

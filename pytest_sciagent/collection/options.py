@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from .gate_options import GateOptions, add_gates, read_gates
+from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .spending import Spending, add_spending, read_rerun, read_spending
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ Mode = Literal["replay", "record", "refresh", "live"]
 ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
 PROFILES = ("truthinsight", "truthinsight-v1", "weighted", "required", "checklist100")
-PROVIDERS = ("openai", "anthropic")
+PROVIDERS = ("openai", "anthropic", "decisions")
 DEFAULT_IN_FLIGHT = 64
 
 _HELP_TAIL = """
@@ -39,6 +40,7 @@ class Options:
     judge: str | None
     judge_parameters: tuple[str, ...]
     base_url: str | None
+    how: JudgeOptions
     ledger: Path | None
     mode: Mode | None
     in_flight: int
@@ -98,8 +100,9 @@ def add_options(parser: pytest.Parser) -> None:
         "--sciagent-judge",
         default=None,
         metavar="KIND:MODEL",
-        help="who answers what is not recorded: openai:MODEL or anthropic:MODEL (asks the provider), or the name under "
-        "which answers are recorded, such as handoff:NAME. Default: the one judge in the ledger, nobody is asked",
+        help="who answers what is not recorded: openai:MODEL or anthropic:MODEL (asks the provider), decisions:MODEL "
+        "(OpenAI's Decisions API: gives level 0 or none), or the name under which answers are recorded, such as "
+        "handoff:NAME. Default: the one judge in the ledger, nobody is asked",
     )
     add(
         "--sciagent-judge-param",
@@ -138,6 +141,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add("--sciagent-json", default=None, metavar="PATH", help="write all scores and verdicts as JSON")
     add_gates(group, parser)
+    add_judge_options(group, parser)
     add_spending(group)
     for name, kind, text in _INI:
         parser.addini(name, text, type=kind)
@@ -175,6 +179,10 @@ def read_options(config: pytest.Config) -> Options:
     parameters = tuple(given("sciagent_judge_param"))
     if parameters and judge is None:
         raise pytest.UsageError("--sciagent-judge-param belongs to a judge: name it with --sciagent-judge KIND:MODEL")
+    if judge is None and (given("sciagent_layout") or given("sciagent_batch")):
+        raise pytest.UsageError(
+            "--sciagent-layout and --sciagent-batch belong to a judge: name it with --sciagent-judge KIND:MODEL"
+        )
     in_flight = given("sciagent_in_flight")
     if in_flight is not None and in_flight < 1:
         raise pytest.UsageError(f"--sciagent-in-flight {in_flight}: at least 1")
@@ -189,6 +197,7 @@ def read_options(config: pytest.Config) -> Options:
         judge=judge,
         judge_parameters=parameters,
         base_url=given("sciagent_base_url"),
+        how=read_judge_options(config, base),
         ledger=_path(base, ledger) if ledger else _path(config.rootpath, ini_ledger) if ini_ledger else None,
         mode=given("sciagent_ledger_mode"),
         in_flight=in_flight or DEFAULT_IN_FLIGHT,

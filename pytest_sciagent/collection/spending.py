@@ -27,15 +27,16 @@ class Spending:
     tokens_per_minute: float | None = None
     price: Price | None = None
 
-    def price_of(self, judge: JudgeIdentity) -> Price | None:
-        """The price of a judge: the one given, else the listed one.
+    def price_of(self, judge: JudgeIdentity, *, batch: bool = False) -> Price | None:
+        """The price of a judge: the one given, else the listed one; by a `batch` half of that.
 
         Raises:
             pytest.UsageError: a budget in dollars, and no price known.
         """
         from ..judging.prices import find_price
 
-        price = self.price or find_price(judge)
+        listed = find_price(judge) if self.price is None else None
+        price = self.price or (listed.of_batch() if listed is not None and batch else listed)
         if price is None and self.max_cost is not None:
             raise pytest.UsageError(
                 f"--sciagent-max-cost: the price of {judge.label} is not known; give it with --sciagent-price IN/OUT "
@@ -69,7 +70,8 @@ def add_spending(group: Any) -> None:
         "--sciagent-price",
         default=None,
         metavar="IN/OUT",
-        help="price of the judge, dollars for a million tokens: IN/OUT or IN/CACHED/OUT (default: a list in a package)",
+        help="price of the judge, dollars for a million tokens: IN/OUT or IN/CACHED/OUT (default: a list in a package, "
+        "of which a batch costs half; a price you give is that of the batch)",
     )
     add(
         "--sciagent-canary",

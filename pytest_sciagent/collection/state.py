@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..judging.clients import Client
     from ..judging.judge import Judge
+    from ..judging.prompts import Templates
     from ..judging.pump import Progress, Terms
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
@@ -54,6 +55,7 @@ class SessionState:
         self.has_asked = False
         self.asked: list[Progress] = []
         self.fresh: dict[str, list[LedgerEntry]] = {}
+        self.notices: list[str] = []
         if wire is not None:
             from .index import RunIndex
 
@@ -69,6 +71,7 @@ class SessionState:
         Raises:
             SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `client`.
         """
+        from .batching import check_batch
         from .index import RUN_NODE, check_distinct
 
         indexes = list(self.indexes.values())
@@ -81,6 +84,9 @@ class SessionState:
             for finding, *_ in picks:
                 if finding not in (*index.findings, RUN_NODE):
                     raise SciagentError(f"not found: {index.nodeid}::{finding}")
+        if self.templates.own:
+            names = ", ".join(f"{name}.j2" for name in sorted(self.templates.own))
+            self.notices.append(f"prompt templates of your own: {names}")
         self.rubrics  # noqa: B018
         for scope in ("finding", "run"):
             self.own_of(scope)
@@ -90,6 +96,7 @@ class SessionState:
                 if task is not None:
                     task.check()
         self.judge  # noqa: B018
+        check_batch(self)
         if self.client() is not None:
             self.terms  # noqa: B018
 
@@ -119,6 +126,19 @@ class SessionState:
         return self.case(Path(index.path))
 
     @functools.cached_property
+    def templates(self) -> Templates:
+        """The words of the prompts.
+
+        Raises:
+            SciagentError: a template of the user's own that can't be used.
+        """
+        from ..judging.prompts import PACKAGED
+        from ..judging.template_check import read_templates
+
+        folder = self.options.how.templates
+        return read_templates(folder) if folder is not None else PACKAGED
+
+    @functools.cached_property
     def sources(self) -> Sources:
         """Where tasks and recorded answers are."""
         from ..evaluation import RerunWish, Sources
@@ -133,6 +153,7 @@ class SessionState:
             rerun=RerunWish(seconds, options.unsafe_rerun) if seconds is not None else None,
             canary=options.canary,
             images=options.images,
+            templates=self.templates,
         )
 
     @functools.cached_property
@@ -284,7 +305,7 @@ class SessionState:
         from ..judging.quota import Budget
 
         spending, identity = self.options.spending, self.judge.identity
-        price = spending.price_of(identity) if identity is not None else None
+        price = spending.price_of(identity, batch=self.options.how.batch) if identity is not None else None
         budget = None
         if spending.max_calls is not None or spending.max_cost is not None:
             file = self.options.rootdir / ".sciagent" / "budgets" / f"{self.session_id}.json"

@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from ..checks import CheckContext, CheckResult, find_check
+from pydantic import JsonValue
+
+from ..checks import CheckContext, CheckResult, amendment, find_check
 from ..checks.recompute import Recalculated, Recomputation, StatedQuantity, from_card, from_plans
 from ..checks.rerun import Rerun, from_rerun, rerun
 from ..evidence import QuoteIndex
@@ -17,6 +19,7 @@ from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport, parse_findings
 from ..judging.answers import BadAnswer, parse_object
 from ..judging.judge import Judge
+from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
 from ..judging.settle import unrecorded, verdict_from_entry
@@ -30,6 +33,7 @@ from ..scoring import RunFacts
 from ..tasks import Task
 from ..tasks.verification import Perturbation, Verification, VerificationFailed
 from ..text import one_line
+from .memory import with_memory
 from .questions import CANARY, Questions
 
 M = TypeVar("M", bound=Model)
@@ -54,6 +58,8 @@ class Case:
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
     images: whether judges are sent figures as images.
+    templates: the words of the prompts.
+    memory: what the run's model knew of the task beforehand, by a memory probe; None where there is none.
     """
 
     run: Run
@@ -66,9 +72,11 @@ class Case:
     rerun: RerunWish | None = None
     canary: bool = False
     images: bool = False
+    templates: Templates = PACKAGED
+    memory: dict[str, JsonValue] | None = None
     verification_problem: str | None = None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
-    _facts: dict[tuple[str, str | None, str], CheckResult] = field(default_factory=dict)
+    _facts: dict[tuple[str, str | None, str], CheckResult | None] = field(default_factory=dict)
     _canaries: set[str] = field(default_factory=set)
 
     @cached_property
@@ -102,36 +110,47 @@ class Case:
     def check(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> CheckResult | None:
         """The facts of the criterion's deterministic check, computed once; None where it has no check.
 
+        A criterion without one may have facts all the same, where there is something to tell (`amendment`).
         The judge decides nothing here: its recorded plans and target matches tell what is to be recalculated.
 
         Raises:
             CheckFailed: the check raised an exception, or returned something else than a result.
         """
-        if criterion.check is None:
-            return None
-        key = (criterion.check, finding_id, _name(judge))
+        name = criterion.check or criterion.id
+        key = (name, finding_id, _name(judge))
         if key not in self._facts:
             try:
-                result = self._check(criterion.check, finding_id, judge)
+                result = self._check(criterion, finding_id, judge)
             except Exception as error:  # a check looks at hostile files, and may be the user's own
-                raise CheckFailed(f"the check {criterion.check!r} failed: {type(error).__name__}: {error}") from error
-            if result.outcome == "waiting":
+                raise CheckFailed(f"the check {name!r} failed: {type(error).__name__}: {error}") from error
+            if result is not None and result.outcome == "waiting":
                 return result
             self._facts[key] = result
         return self._facts[key]
 
-    def _check(self, name: str, finding_id: str | None, judge: Judge) -> CheckResult:
-        finding = self.findings[finding_id] if finding_id is not None else None
-        numbers = self.recomputation(finding, judge) if finding is not None else None
-        novelty = self._novelty(finding, judge) if finding is not None else None
-        context = CheckContext(self.run, self.task, self.report, finding, self.artifacts, numbers, novelty)
-        result = self.find_check(name)(context)
+    def _check(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> CheckResult | None:
+        if criterion.check is None:
+            amend = amendment(criterion.id)
+            if amend is None:
+                return None
+            result = amend(self._context(finding_id, judge))
+            return None if result is None else replace(result, facts=to_plain(dict(result.facts)))
+        result = self.find_check(criterion.check)(self._context(finding_id, judge))
         if not isinstance(result, CheckResult):
             raise TypeError(f"it returned {type(result).__name__}, not a CheckResult")
         return replace(result, facts=to_plain(dict(result.facts)))
 
+    def _context(self, finding_id: str | None, judge: Judge) -> CheckContext:
+        finding = self.findings[finding_id] if finding_id is not None else None
+        numbers = self.recomputation(finding, judge) if finding is not None else None
+        novelty = self._novelty(finding, judge) if finding is not None else None
+        return CheckContext(self.run, self.task, self.report, finding, self.artifacts, numbers, novelty)
+
     def verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
         """The verdict of one criterion: by its check, by the judge within the check's facts, or the reason for none."""
+        return with_memory(self._verdict(criterion, finding_id, judge), self.memory)
+
+    def _verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
         try:
             result = self.check(criterion, finding_id, judge)
         except CheckFailed as error:
@@ -167,7 +186,8 @@ class Case:
             facts["instructions_in_evidence"] = [asdict(flag) for flag in flags]
         if not flags and result is None:
             return None
-        return Receipt(source=f"check:{criterion.check}" if result is not None else "evidence", facts=facts)
+        source = f"check:{criterion.check or criterion.id}" if result is not None else "evidence"
+        return Receipt(source=source, facts=facts)
 
     def _is_credulous(self, judge: Judge, finding: Finding) -> bool:
         """Whether the judge says that the canary is met, wholly or half; False where it has not been asked."""
@@ -211,7 +231,7 @@ class Case:
 
     @cached_property
     def questions(self) -> Questions:
-        return Questions(self.run, self.task, self.report, self.images)
+        return Questions(self.run, self.task, self.report, self.templates, self.images)
 
     def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
         if finding_id is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..judging.decisions import is_decisions
 from ..judging.estimate import Open, Size
 from ..judging.judge import RecordedJudge
 from ..judging.requests import Request
@@ -25,7 +26,8 @@ class Planner:
         without facts, and marked as one that waits.
         """
         known = judge if judge in case.ledger.judges().values() else None
-        for request in case.questions.about_run():
+        about_run = () if is_decisions(judge) else case.questions.about_run()
+        for request in about_run:
             if case.answers.is_open(request.key(judge)):
                 yield Open(request.kind, self._size(request), None)
         for request, waits in case.foreseen_questions(self._rubrics, RecordedJudge(known)):

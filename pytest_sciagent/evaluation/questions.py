@@ -13,18 +13,7 @@ from ..evidence import EvidencePackage, Figures, Piece, build_package
 from ..evidence.injection import MAX_FLAGS, Flag, find_instructions
 from ..findings import ParsedReport
 from ..judging.clients import Image, Prompt
-from ..judging.prompts import (
-    answer_schema,
-    criterion_text,
-    figure_digest,
-    figure_text,
-    grouping_text,
-    novelty_text,
-    plan_text,
-    shared_text,
-    system_text,
-    target_text,
-)
+from ..judging.prompts import PACKAGED, Templates, answer_schema, figure_digest
 from ..judging.requests import Kind, Request
 from ..models import Card, Criterion, Finding, Levels
 from ..runs import Run
@@ -41,6 +30,7 @@ class Questions:
     run: Run
     task: Task | None
     report: ParsedReport
+    templates: Templates = PACKAGED
     images: bool = False
     _packages: dict[str, EvidencePackage] = field(default_factory=dict)
     _materials: dict[str, str] = field(default_factory=dict)
@@ -57,6 +47,7 @@ class Questions:
             subject=criterion.digest,
             evidence_digest=sha256_json({"material": self._material(finding), "facts": facts}),
             make_prompt=lambda: self._criterion_prompt(criterion, finding, facts),
+            templates=self.templates,
         )
 
     def canary(self, finding: Finding) -> Request:
@@ -109,18 +100,19 @@ class Questions:
 
     def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
         nonce, shared, images = self._prefix(finding)
-        last = criterion_text(nonce, criterion, facts)
-        return Prompt(system_text(nonce), shared, last, "verdict", answer_schema("criterion"), images)
+        last = self.templates.criterion(nonce, criterion, facts)
+        system = self.templates.system(nonce)
+        return Prompt(system, shared, last, "verdict", answer_schema("criterion"), images=images)
 
     def _prefix(self, finding: Finding) -> tuple[str, str, tuple[Image, ...]]:
         """The mark of a finding's fences, and the text and images that all its criteria share: made once a session."""
         if finding.id not in self._shared:
-            nonce, package = secrets.token_hex(8), self.package(finding)
+            nonce, package, words = secrets.token_hex(8), self.package(finding), self.templates
             images = tuple(
-                Image(figure_text(nonce, number, len(package.figures), figure), figure.media_type, figure.data)
+                Image(words.figure(nonce, number, len(package.figures), figure), figure.media_type, figure.data)
                 for number, figure in enumerate(package.figures, start=1)
             )
-            self._shared[finding.id] = nonce, shared_text(nonce, self.task, finding, package), images
+            self._shared[finding.id] = nonce, words.shared(nonce, self.task, finding, package), images
         return self._shared[finding.id]
 
     def about_run(self) -> Iterator[Request]:
@@ -139,7 +131,7 @@ class Questions:
         findings = self.report.findings
         if len(findings) < 2:
             return None
-        return self._ask("grouping", "grouping", None, findings, lambda nonce: grouping_text(nonce, findings))
+        return self._ask("grouping", "grouping", None, findings, lambda nonce: self.templates.grouping(nonce, findings))
 
     def targets(self) -> list[tuple[Card, Request]]:
         """For each reference card, which finding matches it."""
@@ -151,7 +143,7 @@ class Questions:
         findings = self.report.findings
         name = f"target.{card.id}"
         return self._ask(
-            "target", name, None, findings, lambda nonce: target_text(nonce, card, findings), card.as_json()
+            "target", name, None, findings, lambda nonce: self.templates.target(nonce, card, findings), card.as_json()
         )
 
     def plan(self, finding: Finding) -> Request | None:
@@ -160,7 +152,9 @@ class Questions:
         if task is None:
             return None
         about = {"guide": task.data_guide, "variables": {n: list(v) for n, v in task.manifest.variables.items()}}
-        return self._ask("plan", "plan", finding.id, (finding,), lambda nonce: plan_text(nonce, task, finding), about)
+        return self._ask(
+            "plan", "plan", finding.id, (finding,), lambda nonce: self.templates.plan(nonce, task, finding), about
+        )
 
     def novelty(self, finding: Finding) -> Request | None:
         """How much of a finding's claim stands in earlier publications; no question without any."""
@@ -168,7 +162,7 @@ class Questions:
         if not hits:
             return None
         about = [[hit.id, hit.title, hit.abstract] for hit in hits]
-        make = lambda nonce: novelty_text(nonce, finding, hits)  # noqa: E731
+        make = lambda nonce: self.templates.novelty(nonce, finding, hits)  # noqa: E731
         return self._ask("novelty", "novelty", finding.id, (finding,), make, about)
 
     def _ask(
@@ -182,7 +176,7 @@ class Questions:
     ) -> Request:
         def prompt() -> Prompt:
             nonce = secrets.token_hex(8)
-            return Prompt(system_text(nonce), "", make(nonce), kind, answer_schema(kind))
+            return Prompt(self.templates.system(nonce), "", make(nonce), kind, answer_schema(kind))
 
         return Request(
             kind=kind,
@@ -191,6 +185,7 @@ class Questions:
             subject=sha256_json({"about": about}),
             evidence_digest=sha256_json([[f.id, f.section.text] for f in findings]),
             make_prompt=prompt,
+            templates=self.templates,
         )
 
 

@@ -8,12 +8,14 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from ..checks import CheckContext, CheckResult, find_check
+from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
 from ..runs import Run
 from ..tasks import find_task, task_folders
 from .case import Case, RerunWish
+from .memory import memory_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Sources:
     live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
     rerun: whether, and for how long, runs' own code is run again.
     canary, images: whether judges are also asked a criterion that nothing can meet, and sent figures (see `Case`).
+    templates: the words of the prompts.
     """
 
     rootdir: Path
@@ -32,6 +35,7 @@ class Sources:
     rerun: RerunWish | None = None
     canary: bool = False
     images: bool = False
+    templates: Templates = PACKAGED
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -46,6 +50,11 @@ class Sources:
     def cache(self) -> Path:
         """Where results of verification scripts are kept; may be deleted at any time."""
         return self.rootdir / ".sciagent" / "cache"
+
+    @property
+    def probes(self) -> Path:
+        """Where memory probes lie."""
+        return self.rootdir / "probes"
 
     @cached_property
     def work_entries(self) -> dict[str, list[LedgerEntry]]:
@@ -83,4 +92,6 @@ def open_case(
         sources.rerun,
         sources.canary,
         sources.images,
+        sources.templates,
+        memory_of(run.manifest, sources.probes),
     )

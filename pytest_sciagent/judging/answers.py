@@ -15,6 +15,8 @@ from ..text import one_line
 M = TypeVar("M", bound=BaseModel)
 
 MAX_CHARS = 200_000
+_CONDITIONS = frozenset({"zero", "full", "half"})
+_LEVEL_NAMES = frozenset({"level", "score"})
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<inside>.*)```", re.DOTALL)
 
 
@@ -22,7 +24,8 @@ class BadAnswer(Exception):
     """An answer that can't be used: the verdict is an error, never a level.
 
     Attributes:
-        reason_code: empty, too_long, not_json, wrong_shape or contradictory.
+        reason_code: empty, too_long, not_json, wrong_shape, outside_levels or contradictory; of a shared answer also
+            missing, wrong_ids or duplicate_id.
         message: what is wrong, on one line.
     """
 
@@ -101,15 +104,12 @@ def parse_object(text: str, model: type[M]) -> M:
 
     Raises:
         BadAnswer: empty; too_long (over 200,000 characters); not_json (also NaN, duplicate keys, deep nesting, text
-            around the object); wrong_shape (missing or unknown keys, wrong types).
+            around the object); wrong_shape (missing or unknown keys, wrong types); outside_levels (a condition of a
+            level that is not true or false, or a level of the judge's own).
     """
     if len(text) > MAX_CHARS:
         raise BadAnswer("too_long", f"the answer has more than {MAX_CHARS:,} characters")
-    text = text.strip()
-    if not text:
-        raise BadAnswer("empty", "the answer is empty")
-    if fenced := _FENCE.fullmatch(text):
-        text = fenced["inside"]
+    text = bare(text)
     try:
         plain_json(text, "answer")
     except SciagentError as error:
@@ -119,9 +119,29 @@ def parse_object(text: str, model: type[M]) -> M:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        code = "not_json" if first["type"] == "json_invalid" else "wrong_shape"
+        code = "not_json" if first["type"] == "json_invalid" else _shape_code(first["type"], first["loc"])
         where = ".".join(str(step) for step in first["loc"]) or "answer"
         raise BadAnswer(code, one_line(f"{where}: {first['msg']}", 200)) from None
+
+
+def bare(text: str) -> str:
+    """`text` without white space around it and without one Markdown code fence.
+
+    Raises:
+        BadAnswer: empty.
+    """
+    text = text.strip()
+    if not text:
+        raise BadAnswer("empty", "the answer is empty")
+    fenced = _FENCE.fullmatch(text)
+    return fenced["inside"] if fenced else text
+
+
+def _shape_code(problem: str, place: tuple[int | str, ...]) -> str:
+    name = place[0] if len(place) == 1 else None
+    if (name in _CONDITIONS and problem != "missing") or (name in _LEVEL_NAMES and problem == "extra_forbidden"):
+        return "outside_levels"
+    return "wrong_shape"
 
 
 def level_of(anchors: Anchors) -> tuple[float, str]:

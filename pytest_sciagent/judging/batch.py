@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ from ..text import safe_name
 from . import batch_api
 from .batch_api import BATCH_APIS, BatchApi, Look, Refused, Status, json_bytes
 from .clients import Prompt, Reply, make_client
+from .requests import Asked
 from .sdk_client import SdkClient
 
 CUSTOM_ID_CHARS = 60
@@ -46,11 +47,20 @@ CUSTOM_ID_CHARS = 60
 TIMEOUT_S = 300.0
 
 
+class BatchLine(Model):
+    """The questions of one line of a batch, all about one `run` (its label). shared: they are answered together."""
+
+    run: str
+    questions: tuple[Asked, ...] = Field(min_length=1)
+    shared: bool = False
+
+
 class BatchState(Model):
     """A batch on its way, as its file tells.
 
     batch_id: the provider's id; of status `submitting`, our own mark.
-    keys: the ledger keys of the questions.
+    keys: the ids of the lines, each a ledger key or another digest.
+    lines: what is needed to take the answers in, by id.
     base_url: where it was submitted, and so where it is to be collected.
     """
 
@@ -61,6 +71,12 @@ class BatchState(Model):
     keys: tuple[str, ...]
     submitted_at: AwareDatetime
     base_url: str
+    lines: dict[str, BatchLine] = {}
+
+    @property
+    def questions(self) -> tuple[tuple[str, str], ...]:
+        """Run label and ledger key of all questions: runs that hold the same ask the same, each for itself."""
+        return tuple((line.run, asked.key) for line in self.lines.values() for asked in line.questions)
 
 
 @dataclass(frozen=True)
@@ -85,21 +101,24 @@ def submit_batch(
     base_url: str | None,
     api_key: str | None,
     folder: Path,
+    lines: Mapping[str, BatchLine] | None = None,
 ) -> list[BatchState]:
-    """Submit the `prompts`, by ledger key, in as few batches as the provider's limits allow; don't wait for answers.
+    """Submit the `prompts`, by ids of 64 hexadecimal digits, in as few batches as the provider's limits allow; don't
+    wait for answers.
 
-    Keys that are in flight already are left out. Batches that were made before an error are on record.
+    `lines` tell what each asks. Ids that are in flight already are left out. Batches that were made before an error are
+    on record.
 
     Raises:
         SciagentError: bad settings or key (see `make_client`), the provider's refusal in its own words, a prompt that
             can't be sent, or a folder that can't be written to.
     """
     in_flight = keys_in_flight(folder, identity)
-    open_prompts = {key: prompt for key, prompt in prompts.items() if key not in in_flight}
-    if not open_prompts:
+    keys = [key for key in prompts if key not in in_flight]
+    if not keys:
         return []
     client = make_client(identity, base_url=base_url, api_key=api_key, timeout_s=TIMEOUT_S)
-    return asyncio.run(_submit(open_prompts, client, folder))
+    return asyncio.run(_submit(((key, prompts[key]) for key in keys), lines or {}, client, folder))
 
 
 def open_batches(folder: Path) -> list[BatchState]:
@@ -113,7 +132,7 @@ def open_batches(folder: Path) -> list[BatchState]:
 
 
 def keys_in_flight(folder: Path, identity: JudgeIdentity) -> set[str]:
-    """The ledger keys that `identity` is being asked by open batches.
+    """The ids of the lines that `identity` is being asked by open batches.
 
     Raises:
         SciagentError: as `open_batches`.
@@ -145,6 +164,20 @@ def forget_batch(folder: Path, state: BatchState) -> None:
         raise SciagentError(f"can't be removed: {error.strerror}", path=path) from None
 
 
+def can_batch(identity: JudgeIdentity) -> bool:
+    """Whether the provider of this judge has a batch API."""
+    return identity.kind in BATCH_APIS
+
+
+def address_of(identity: JudgeIdentity, base_url: str | None) -> str:
+    """Where a batch for this judge would be submitted, as its file tells it.
+
+    Raises:
+        SciagentError: as `make_client`.
+    """
+    return str(make_client(identity, base_url=base_url, api_key=None, timeout_s=TIMEOUT_S).api.base_url)
+
+
 def _path(folder: Path, state: BatchState) -> Path:
     return folder / f"{safe_name(state.batch_id)}.json"
 
@@ -153,19 +186,21 @@ def _write(folder: Path, state: BatchState) -> None:
     write_atomically(_path(folder, state), state.model_dump_json(by_alias=True, indent=1) + "\n")
 
 
-async def _submit(prompts: Mapping[str, Prompt], client: SdkClient, folder: Path) -> list[BatchState]:
+async def _submit(
+    prompts: Iterable[tuple[str, Prompt]], lines: Mapping[str, BatchLine], client: SdkClient, folder: Path
+) -> list[BatchState]:
     try:
         api = BATCH_APIS[client.identity.kind](client)
-        return [await _submit_part(api, part, folder) for part in _parts(api, prompts)]
+        return [await _submit_part(api, part, lines, folder) for part in _parts(api, prompts)]
     finally:
         await client.close()
 
 
-def _parts(api: BatchApi, prompts: Mapping[str, Prompt]) -> Iterator[dict[str, dict[str, Any]]]:
+def _parts(api: BatchApi, prompts: Iterable[tuple[str, Prompt]]) -> Iterator[dict[str, dict[str, Any]]]:
     """The requests by key, cut into what one batch may hold. One that is too large by itself goes alone."""
     part: dict[str, dict[str, Any]] = {}
     room = api.max_bytes
-    for key, prompt in prompts.items():
+    for key, prompt in prompts:
         request = api.request(key[:CUSTOM_ID_CHARS], prompt)
         try:
             size = len(json_bytes(request)) + 1
@@ -179,7 +214,9 @@ def _parts(api: BatchApi, prompts: Mapping[str, Prompt]) -> Iterator[dict[str, d
     yield part
 
 
-async def _submit_part(api: BatchApi, part: dict[str, dict[str, Any]], folder: Path) -> BatchState:
+async def _submit_part(
+    api: BatchApi, part: dict[str, dict[str, Any]], lines: Mapping[str, BatchLine], folder: Path
+) -> BatchState:
     prepared = await api.prepare(list(part.values()))
     mark = BatchState(
         batch_id=f"submitting-{uuid.uuid4().hex}",
@@ -188,6 +225,7 @@ async def _submit_part(api: BatchApi, part: dict[str, dict[str, Any]], folder: P
         keys=tuple(part),
         submitted_at=datetime.now(UTC).replace(microsecond=0),
         base_url=str(api.api.base_url),
+        lines={key: lines[key] for key in part if key in lines},
     )
     _write(folder, mark)
     try:

@@ -230,7 +230,8 @@ class OpenAIBatches(BatchApi):
             return None
         expired = error.get("code") == "batch_expired"
         words = self.client.safe(str(error.get("message") or error.get("code")))
-        return failed("timeout" if expired else "provider_error", words)
+        code = "batch_expired" if expired else "batch_cancelled" if error.get("code") == "batch_cancelled" else None
+        return failed("timeout" if expired else "provider_error", words, code=code)
 
 
 class AnthropicBatches(BatchApi):
@@ -291,8 +292,10 @@ class AnthropicBatches(BatchApi):
             name = str(dict_or_empty(dict_or_empty(error).get("error")).get("type")).removesuffix("_error")
             return self.client.read(_ANTHROPIC_STATUS.get(name, 500), error)
         if kind == "expired":
-            return failed("timeout", "the batch expired before this question was asked")
-        return failed("provider_error", "the batch was cancelled") if kind == "canceled" else None
+            return failed("timeout", "the batch expired before this question was asked", code="batch_expired")
+        if kind == "canceled":
+            return failed("provider_error", "the batch was cancelled", code="batch_cancelled")
+        return None
 
 
 BATCH_APIS: dict[str, type[BatchApi]] = {"openai": OpenAIBatches, "anthropic": AnthropicBatches}

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .quota import Gates
     from .sdk_client import SdkClient
 
-KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-URL_VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "decisions": "OPENAI_API_KEY"}
+URL_VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "decisions": "OPENAI_BASE_URL"}
 NO_KEY = "none"
 MAX_RETRIES = 10
 MAX_DEADLINE_S = 600.0
@@ -53,6 +53,7 @@ class Prompt:
         last: the end of the user message (one criterion).
         schema_name: a name for the schema, `[A-Za-z0-9_-]{1,64}`.
         schema: strict JSON schema of the answer.
+        parts: where the prompt asks several criteria, what `last` says of each, by criterion id.
         images: what is shown between `shared` and `last`.
     """
 
@@ -61,6 +62,7 @@ class Prompt:
     last: str
     schema_name: str
     schema: dict[str, Any]
+    parts: dict[str, str] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
 
 
@@ -77,6 +79,7 @@ class Reply:
         usage: tokens, as far as the provider told.
         latency_s: seconds from the call to the reply, retries included.
         fatal: no further call can succeed (key, permission, model, parameter, quota): stop at once.
+        code: the reason code of a failure, where it tells more than the status (`content_filter`, `http_500`).
         lost: attempts that reached the provider and brought nothing back, so that they may be billed.
     """
 
@@ -87,6 +90,7 @@ class Reply:
     usage: JudgeUsage
     latency_s: float
     fatal: bool = False
+    code: str | None = None
     lost: int = 0
 
     def __post_init__(self) -> None:
@@ -123,7 +127,7 @@ def make_client(
     max_retries: int = 4,
     gates: Gates | None = None,
 ) -> SdkClient:
-    """A client for `identity`, whose kind is `openai` (any compatible server) or `anthropic`.
+    """A client for `identity`: of kind `openai` (any compatible server), `anthropic`, or `decisions` (OpenAI's API).
 
     Args:
         identity: kind, model and the parameters the user set (see `sdk_client.Parameters`); nothing else is sent.
@@ -160,6 +164,10 @@ def make_client(
         from .openai_client import OpenAIClient
 
         return OpenAIClient(identity, connection)
+    if identity.kind == "decisions":
+        from .decisions_client import DecisionsClient
+
+        return DecisionsClient(identity, connection)
     from .anthropic_client import AnthropicClient
 
     return AnthropicClient(identity, connection)
@@ -199,9 +207,10 @@ def failed(
     status: Status,
     detail: str,
     *,
+    code: str | None = None,
     fatal: bool = False,
     model_returned: str | None = None,
     usage: JudgeUsage | None = None,
 ) -> Reply:
     """A reply without text; `ask` fills in the latency."""
-    return Reply(None, status, detail, model_returned, usage or JudgeUsage(), 0.0, fatal)
+    return Reply(None, status, detail, model_returned, usage or JudgeUsage(), 0.0, fatal, code)

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from types import MappingProxyType
 
-from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
+from .batch import can_batch
 from .clients import KEY_VARIABLES, Prompt
+from .decisions import is_decisions
+from .layouts import ITEM, criteria_in_prompt, even_parts
 from .prices import Price
 from .quota import IMAGE_TOKENS, estimate_tokens
 from .requests import Kind
 
-ITEM = "item"
 LAYOUTS = (ITEM, "group:4", "finding")
 HANDOFF_LAYOUTS = (ITEM, "finding")
 CACHE_FLOOR = 1024
 """Tokens below which providers cache no prefix (the usual floor; some models have 512, some 4,096)."""
-BATCH_SHARE = 0.5
-"""What a batch costs of the price of live calls, at both providers."""
 BATCH_HOURS = 24
 CALL_S = 8.0
 """Seconds that a call is reckoned at where none is recorded."""
@@ -35,7 +33,6 @@ ANSWER_TOKENS: Mapping[Kind, int] = MappingProxyType(
     {"criterion": 250, "grouping": 150, "target": 250, "plan": 300, "novelty": 1450}
 )
 """Tokens of an answer where none is recorded: the means over 378 answers to the prompts of this package."""
-_GROUP = re.compile(r"group:([1-9][0-9]{0,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,31 +79,6 @@ class Call:
     questions: int
 
 
-def group_size(layout: str) -> int | None:
-    """How many criteria of a finding one prompt asks; None: all of them.
-
-    Raises:
-        SciagentError: no such layout.
-    """
-    if layout == ITEM:
-        return 1
-    if layout == "finding":
-        return None
-    match = _GROUP.fullmatch(layout)
-    if match is None:
-        raise SciagentError(f"layout {layout!r}: write item, group:N (such as group:4) or finding")
-    return int(match[1])
-
-
-def layout_identity(judge: JudgeIdentity, layout: str) -> JudgeIdentity:
-    """`judge` asking in `layout`, which is part of who it is: answers of two layouts never mix."""
-    named = judge.kind == "handoff" or layout != ITEM
-    if not named:
-        return judge
-    # Made anew: a copy would keep the texts that the old one has made of itself.
-    return JudgeIdentity(kind=judge.kind, model=judge.model, parameters={**judge.parameters, "layout": layout})
-
-
 @dataclass(frozen=True)
 class AnswerLengths:
     """Tokens of an answer by the kind of its question, and seconds of a call.
@@ -124,6 +96,8 @@ class AnswerLengths:
     @classmethod
     def of(cls, judge: JudgeIdentity, entries: Iterable[LedgerEntry]) -> AnswerLengths:
         """From what the model of `judge` has answered before, by whatever parameters; defaults for all else."""
+        if is_decisions(judge):
+            return cls(dict.fromkeys(ANSWER_TOKENS, 0), CALL_S, "probabilities, no text")
         mine = [e for e in entries if (e.judge.kind, e.judge.model) == (judge.kind, judge.model)]
         by_kind: dict[Kind, list[int]] = {}
         for entry in mine:
@@ -148,8 +122,8 @@ class AnswerLengths:
         return lengths if seconds is None else replace(lengths, seconds=seconds, untimed="as given", timed=0)
 
 
-def calls_of(questions: Sequence[Open], layout: str, lengths: AnswerLengths) -> tuple[list[Call], list[Call]]:
-    """The calls that ask `questions` in `layout`: first those about whole runs, then those about criteria."""
+def calls_of(questions: Sequence[Open], size: int, lengths: AnswerLengths) -> tuple[list[Call], list[Call]]:
+    """The calls that ask `questions`: those about whole runs, then those about criteria, up to `size` of them in one."""
     about_run = [Call(_alone(q), 0, lengths.tokens[q.kind], 1) for q in questions if q.group is None]
     groups: dict[str, list[Open]] = {}
     for question in questions:
@@ -157,11 +131,9 @@ def calls_of(questions: Sequence[Open], layout: str, lengths: AnswerLengths) -> 
             groups.setdefault(question.group, []).append(question)
     criteria: list[Call] = []
     for group in groups.values():
-        size = group_size(layout) or len(group)
-        for start in range(0, len(group), size):
-            together = group[start : start + size]
+        for number, together in enumerate(even_parts(group, size)):
             prefix = together[0].size.prefix
-            cached = prefix if start and prefix >= CACHE_FLOOR else 0
+            cached = prefix if number and prefix >= CACHE_FLOOR else 0
             length = sum(lengths.tokens[q.kind] for q in together)
             criteria.append(Call(prefix + sum(q.size.last for q in together), cached, length, len(together)))
     return about_run, criteria
@@ -228,8 +200,8 @@ def estimate(
     price: Price | None,
     pace: Pace,
 ) -> Estimate:
-    """What `questions` take of `judge` in `layout`."""
-    stages = calls_of(questions, layout, lengths)
+    """What `questions` take of `judge`, who is asked in the layout of that name."""
+    stages = calls_of(questions, criteria_in_prompt(judge) or 1, lengths)
     calls = [call for stage in stages for call in stage]
     usage = JudgeUsage(
         input_tokens=sum(call.input for call in calls),
@@ -239,6 +211,7 @@ def estimate(
     provider = judge.kind in KEY_VARIABLES
     cost = price.cost(usage) if price is not None else None
     uncached = price.cost(usage.model_copy(update={"cached_tokens": None})) if price is not None else None
+    batched = price.of_batch().cost(usage.model_copy(update={"cached_tokens": None})) if price is not None else None
     live = sum(pace.seconds(stage, lengths.seconds) for stage in stages)
     return Estimate(
         layout=layout,
@@ -251,7 +224,7 @@ def estimate(
         output_tokens=usage.output_tokens or 0,
         cost=cost,
         cost_without_cache=uncached,
-        batch_cost=uncached * BATCH_SHARE if uncached is not None and provider else None,
-        batch_hours=BATCH_HOURS * sum(1 for stage in stages if stage) if provider else None,
+        batch_cost=batched if can_batch(judge) else None,
+        batch_hours=BATCH_HOURS * sum(1 for stage in stages if stage) if can_batch(judge) else None,
         seconds=live if provider else None,
     )

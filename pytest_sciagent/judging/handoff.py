@@ -18,14 +18,13 @@ from ..documents import plain_json, read_text
 from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
 from .clients import Reply
-from .prompts import answer_schema
+from .layouts import shared_prompt
 from .requests import AnswerContext, Request
 from .settle import settle
 
 SCHEMA = "sciagent-handoff/1"
 Layout = Literal["item", "finding"]
 LAYOUTS: tuple[Layout, ...] = ("item", "finding")
-_GROUPED = "Answer each of the criteria above by itself, as if it were the only one.\n"
 
 
 def handoff_identity(model: str, layout: Layout) -> JudgeIdentity:
@@ -66,23 +65,17 @@ def _line(request: Request, judge: JudgeIdentity) -> str:
 
 
 def _grouped_line(group: Sequence[Request], judge: JudgeIdentity) -> str:
-    prompts = [request.make_prompt() for request in group]
+    prompt = shared_prompt({request.criterion_id: request.make_prompt() for request in group})
     keys = {request.criterion_id: request.key(judge) for request in group}
-    answers = {
-        "type": "object",
-        "properties": {name: answer_schema("criterion") for name in keys},
-        "required": list(keys),
-        "additionalProperties": False,
-    }
     return _dump(
         {
             "schema": SCHEMA,
             "id": sha256_json(sorted(keys.values())),
             "kind": "criteria",
             "keys": keys,
-            "system": prompts[0].system,
-            "user": "\n".join([prompts[0].shared, *(p.last for p in prompts), _GROUPED]),
-            "answer_schema": answers,
+            "system": prompt.system,
+            "user": f"{prompt.shared}\n{prompt.last}",
+            "answer_schema": prompt.schema,
         }
     )
 

@@ -94,7 +94,9 @@ class OpenAIClient(SdkClient):
         if end == "length":
             return failed("truncated", "cut at the output limit", model_returned=model, usage=usage)
         if end == "content_filter":
-            return failed("refused", "stopped by the content filter", model_returned=model, usage=usage)
+            return failed(
+                "refused", "stopped by the content filter", code="content_filter", model_returned=model, usage=usage
+            )
         if refusal := message.get("refusal"):
             return failed("refused", str(refusal), model_returned=model, usage=usage)
         if end == "error" or choice.get("error"):

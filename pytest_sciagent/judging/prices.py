@@ -29,6 +29,10 @@ class Price:
         dollars = fresh * self.input + (usage.cached_tokens or 0) * cached + (usage.output_tokens or 0) * self.output
         return dollars / MILLION
 
+    def of_batch(self) -> Price:
+        """The same by a batch: the providers' own APIs take half."""
+        return Price(self.input / 2, self.output / 2, None if self.cached is None else self.cached / 2)
+
 
 def parse_price(text: str) -> Price:
     """A price written as `IN/OUT` or `IN/CACHED/OUT`, dollars for a million tokens.

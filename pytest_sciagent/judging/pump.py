@@ -12,9 +12,10 @@ from ..errors import SciagentError
 from ..models import JudgeUsage, LedgerEntry
 from .clients import Client, Prompt, Reply, failed
 from .estimate import Size
+from .layouts import Call, calls_of
 from .prices import Price
 from .quota import Budget
-from .requests import AnswerContext, Request
+from .requests import Question as Question
 from .settle import settle
 
 ANSWER_TOKENS = 600
@@ -25,28 +26,22 @@ MAX_TRIES = 4
 """How often a question is asked that the provider turns away each time, each time with all retries of the client."""
 _NOT_FAILED = frozenset({"assessed", "unverified", "budget"})
 """A call was answered, or there was none."""
-_UNBILLED = frozenset({"rate_limited", "provider_error"})
-
-
-@dataclass(frozen=True)
-class Question:
-    """An open question and the run it belongs to. Questions of one `group` share a prompt prefix."""
-
-    request: Request
-    context: AnswerContext
-    group: str
+UNBILLED = frozenset({"rate_limited", "provider_error"})
+"""Ends of a call that nobody pays for, unless the provider counted tokens."""
 
 
 @dataclass
 class Progress:
-    """How far the pump is, and what it has spent. `fatal`: why no further call can succeed.
+    """How far the pump is, and what it has spent. `total`, `done`, `asking` and `failed` count questions, `in_flight`
+    counts calls, which may ask several. `fatal`: why no further call can succeed.
 
-    done, failed: questions, and those of them without a usable answer. calls, failed_calls: the same for calls, of
-    which a question may take several; unpriced, uncounted: calls without a known price, or whose tokens nobody told.
+    calls, failed_calls: all calls, and those that gave no usable answer to any of their questions; unpriced, uncounted:
+    calls without a known price, or whose tokens nobody told.
     """
 
     total: int
     done: int = 0
+    asking: int = 0
     in_flight: int = 0
     failed: int = 0
     calls: int = 0
@@ -79,10 +74,11 @@ def pump(
     terms: Terms,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Ask all `questions`; the first of each group goes alone, so that it warms the provider's prefix cache for the
-    others. A provider that turns calls away has the number in flight halved; success raises it again. A question that
-    is turned away waits for its next turn. An answer of the wrong form is asked for once more, with the reason. After
-    an answer that says no call can succeed, nothing more is asked; what is in flight is still recorded.
+    """Ask all `questions`, in the layout of the client's judge. The first call of each group goes alone, so that it
+    warms the provider's prefix cache for the others. A provider that turns calls away has the number in flight halved,
+    and success raises it again; a call that is turned away waits for its next turn. An answer of the wrong form is
+    asked for once more, with the reason; of several answers in one only those of the wrong form. After an answer that
+    says no call can succeed, nothing more is asked; what is in flight is still recorded.
 
     Ctrl-C leaves at once; what was answered by then is recorded.
 
@@ -90,7 +86,7 @@ def pump(
         SciagentError: an answer can't be recorded.
     """
     try:
-        return asyncio.run(_Pump(client, terms, questions, on_progress).run())
+        return asyncio.run(_Pump(client, terms, calls_of(questions, client.identity), on_progress).run())
     except ExceptionGroup as group:
         unrecorded = group.subgroup(SciagentError)
         if unrecorded is None:
@@ -131,44 +127,60 @@ class _Pace:
 
 
 class _Queue:
-    """What is asked next: followers whose group's first question is through, then the first of further groups. So a
-    group is finished while the provider still has its prefix."""
+    """What is asked next: followers whose group's first call is through, then the first of further groups. So a group
+    is finished while the provider still has its prefix."""
 
-    def __init__(self, questions: Sequence[Question]) -> None:
-        groups: dict[str, list[Question]] = {}
-        for question in questions:
-            groups.setdefault(question.group, []).append(question)
+    def __init__(self, calls: Sequence[Call]) -> None:
+        groups: dict[str, list[Call]] = {}
+        for call in calls:
+            groups.setdefault(call.group, []).append(call)
         self._leaders = deque(group[0] for group in groups.values())
         self._behind = {name: group[1:] for name, group in groups.items()}
-        self._followers: deque[Question] = deque()
-        self._again: deque[tuple[Question, int]] = deque()
+        self._followers: deque[Call] = deque()
+        self._again: deque[tuple[Call, int]] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._followers or self._leaders or self._again)
 
-    def next(self) -> tuple[Question, int]:
-        """A question, and how often it has been asked."""
+    def next(self) -> tuple[Call, int]:
+        """A call, and how often it has been made."""
         first = self._followers or self._leaders
         return (first.popleft(), 0) if first else self._again.popleft()
 
-    def again(self, question: Question, tries: int) -> None:
-        """Ask `question` once more, after all others."""
-        self._again.append((question, tries))
+    def again(self, call: Call, tries: int) -> None:
+        """Make `call` once more, after all others."""
+        self._again.append((call, tries))
 
-    def through(self, question: Question) -> None:
-        """`question` was asked, whatever came of it."""
-        self._followers += self._behind.pop(question.group, ())
+    def through(self, call: Call) -> None:
+        """`call` was made, whatever came of it."""
+        self._followers += self._behind.pop(call.group, ())
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """What came of a call: the entry of each of its questions, and the reply to all of them."""
+
+    call: Call
+    entries: tuple[LedgerEntry, ...]
+    reply: Reply
+
+    def only(self, *, invalid: bool) -> _Answered:
+        """The same of the questions whose answers were of the wrong form, or of all others."""
+        both = zip(self.call.questions, self.entries, strict=True)
+        kept = [(question, entry) for question, entry in both if (entry.status == "invalid") is invalid]
+        call = replace(self.call, questions=tuple(question for question, _ in kept))
+        return replace(self, call=call, entries=tuple(entry for _, entry in kept))
 
 
 class _Pump:
     def __init__(
-        self, client: Client, terms: Terms, questions: Sequence[Question], on_progress: Callable[[Progress], None]
+        self, client: Client, terms: Terms, calls: Sequence[Call], on_progress: Callable[[Progress], None]
     ) -> None:
         self._client = client
         self._terms = terms
-        self._queue = _Queue(questions)
+        self._queue = _Queue(calls)
         self._pace = _Pace(terms.in_flight)
-        self._progress = Progress(len(questions))
+        self._progress = Progress(sum(len(call.questions) for call in calls))
         self._on_progress = on_progress
         self._answer_tokens = ANSWER_TOKENS
         self._last_answer = time.monotonic()
@@ -184,72 +196,89 @@ class _Pump:
         return self._progress
 
     def _start(self, tasks: asyncio.TaskGroup) -> None:
-        """Start as many questions as may be in flight."""
+        """Start as many calls as may be in flight."""
         while (turn := self._next()) is not None:
             tasks.create_task(self._work(turn, tasks))
 
-    def _next(self) -> tuple[Question, int] | None:
-        """The question that may be asked now, which from then on is in flight, and how often it has been asked."""
+    def _next(self) -> tuple[Call, int] | None:
+        """The call that may be made now, which from then on is in flight, and how often it has been made."""
         progress = self._progress
         if not self._queue or progress.fatal is not None or progress.in_flight >= self._pace.limit:
             return None
+        call, tries = self._queue.next()
         progress.in_flight += 1
-        return self._queue.next()
+        progress.asking += len(call.questions)
+        return call, tries
 
-    async def _work(self, turn: tuple[Question, int] | None, tasks: asyncio.TaskGroup) -> None:
-        # One task goes from question to question: the next prompt is on its way before other answers are looked at.
+    async def _work(self, turn: tuple[Call, int] | None, tasks: asyncio.TaskGroup) -> None:
+        # One task goes from call to call: the next prompt is on its way before other answers are looked at.
         while turn is not None:
             await self._one(*turn)
             turn = self._next()
             self._start(tasks)
 
-    async def _one(self, question: Question, tries: int) -> None:
-        progress = self._progress
+    async def _one(self, call: Call, tries: int) -> None:
         await self._pace.pause()
-        if progress.fatal is None:
-            entry, reply = await self._answer(question)
-            turned_away = reply.status == "rate_limited"
-            if reply.fatal or (turned_away and time.monotonic() - self._last_answer > self._terms.patience_s):
-                progress.fatal = progress.fatal or reply.detail
-            elif turned_away and tries + 1 < MAX_TRIES:
-                self._queue.again(question, tries + 1)
-            else:
-                question.context.keep(entry)
-                progress.done += 1
-                progress.failed += entry.status != "assessed"
-        progress.in_flight -= 1
-        self._on_progress(progress)
-        self._queue.through(question)
+        if self._progress.fatal is None:
+            answered = await self._ask(call, await self._prompt(call))
+            wrong = answered.only(invalid=True)
+            if wrong.entries:
+                self._keep(answered.only(invalid=False))
+                answered = await self._repaired(wrong)
+            self._take(answered, tries)
+        self._progress.in_flight -= 1
+        self._progress.asking -= len(call.questions)
+        self._on_progress(self._progress)
+        self._queue.through(call)
 
-    async def _answer(self, question: Question) -> tuple[LedgerEntry, Reply]:
-        """Ask, and where the answer is of the wrong form ask once more; usage and cost of both are kept."""
+    async def _prompt(self, call: Call) -> Prompt:
         # The event loop takes each task on by a step in turn: answers that come together would be followed by prompts
         # that go together, and the provider would wait in between. So a prompt is on its way before the next is made.
         await self._turn.acquire()
         try:
-            prompt = question.request.make_prompt()
+            return call.prompt()
         finally:
             asyncio.get_running_loop().call_soon(self._turn.release)
-        reply, cost = await self._paid(prompt)
-        entry = self._settle(question, reply)
-        if entry.status == "invalid":
-            again, more = await self._paid(_repair(prompt, entry.reason))
-            if again.status != "budget":  # else what was wrong with the first answer tells more
-                reply, cost = replace(again, usage=_sum(reply.usage, again.usage)), cost + more
-                entry = self._settle(question, reply)
-        if self._terms.price is not None:
-            entry = entry.model_copy(update={"cost_usd": cost})
-        return entry, reply
 
-    def _settle(self, question: Question, reply: Reply) -> LedgerEntry:
-        entry = settle(question.request, self._client.identity, reply, question.context)
-        self._progress.failed_calls += entry.status not in _NOT_FAILED
-        return entry
+    def _take(self, answered: _Answered, tries: int) -> None:
+        """Record what came of a call, or let it be made again."""
+        progress, reply = self._progress, answered.reply
+        turned_away = reply.status == "rate_limited"
+        if reply.fatal or (turned_away and time.monotonic() - self._last_answer > self._terms.patience_s):
+            progress.fatal = progress.fatal or reply.detail
+        elif turned_away and tries + 1 < MAX_TRIES:
+            self._queue.again(answered.call, tries + 1)
+        else:
+            self._keep(answered)
 
-    async def _paid(self, prompt: Prompt) -> tuple[Reply, float]:
+    def _keep(self, answered: _Answered) -> None:
+        for question, entry in zip(answered.call.questions, answered.entries, strict=True):
+            question.context.keep(entry)
+            self._progress.done += 1
+            self._progress.failed += not entry.settles
+
+    async def _repaired(self, wrong: _Answered) -> _Answered:
+        """Ask once more for what was of the wrong form; usage and cost of both calls are kept."""
+        again = await self._ask(wrong.call, wrong.call.repair([entry.reason for entry in wrong.entries]))
+        if again.reply.status == "budget":  # what was wrong with the first answer tells more
+            return wrong
+        entries = [_added(entry, first) for entry, first in zip(again.entries, wrong.entries, strict=True)]
+        return replace(again, entries=tuple(entries))
+
+    async def _ask(self, call: Call, prompt: Prompt) -> _Answered:
+        reply, cost = await self._paid(prompt, len(call.questions))
+        told = {} if self._terms.price is None else {"cost_usd": cost / len(call.questions)}
+        entries = []
+        for question, own in zip(call.questions, call.replies(reply), strict=True):
+            entry = settle(question.request, self._client.identity, own, question.context)
+            entries.append(entry.model_copy(update=told))
+        self._progress.failed_calls += all(entry.status not in _NOT_FAILED for entry in entries)
+        return _Answered(call, tuple(entries), reply)
+
+    async def _paid(self, prompt: Prompt, questions: int) -> tuple[Reply, float]:
         """One call within the budget and what it cost; over the budget, a reply of that status and no call."""
         budget = self._terms.budget
-        estimate = self._estimate(prompt)
+        estimate = self._estimate(prompt, questions)
         if budget is not None and not budget.reserve(estimate):
             return failed("budget", "the budget of this session is spent"), 0.0
         cost = estimate  # of a call that is broken off: it may be billed
@@ -259,6 +288,7 @@ class _Pump:
         try:
             reply = await self._client.ask(prompt)
             cost = self._cost(reply, estimate)
+            self._answer_tokens = max(self._answer_tokens, (reply.usage.output_tokens or 0) // questions)
         finally:
             if budget is not None:
                 budget.settle(estimate, cost)
@@ -273,34 +303,34 @@ class _Pump:
         progress.cost_usd += cost
         return reply, cost
 
-    def _estimate(self, prompt: Prompt) -> float:
-        """What a call may cost: its prompt, and as long an answer as any so far."""
+    def _estimate(self, prompt: Prompt, questions: int) -> float:
+        """What a call may cost: its prompt, and for each question as long an answer as any so far."""
         if self._terms.price is None:
             return 0.0
-        size = Size.of(prompt)
-        usage = JudgeUsage(input_tokens=size.prefix + size.last, output_tokens=self._answer_tokens)
-        return self._terms.price.cost(usage)
+        return self._terms.price.cost(prompt_usage(prompt, self._answer_tokens * questions))
 
     def _cost(self, reply: Reply, estimate: float) -> float:
         """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away, and so does
         each attempt that was lost on its way back."""
         usage = reply.usage
-        self._answer_tokens = max(self._answer_tokens, usage.output_tokens or 0)
         if self._terms.price is None:
             return 0.0
         lost = reply.lost * estimate
         if usage.input_tokens is None and usage.output_tokens is None:
-            return lost if lost or reply.status in _UNBILLED else estimate
+            return lost if lost or reply.status in UNBILLED else estimate
         return self._terms.price.cost(usage) + lost
 
 
-def _repair(prompt: Prompt, reason: str) -> Prompt:
-    """The prompt again, with what was wrong with the form of the first answer."""
-    note = (
-        f"\nYour last answer could not be used: {reason}\n"
-        "Answer the same question again, as one JSON object of the form asked for, and nothing else.\n"
-    )
-    return replace(prompt, last=prompt.last + note)
+def prompt_usage(prompt: Prompt, answer_tokens: int) -> JudgeUsage:
+    """The tokens that a prompt and an answer of so many come to, before anybody has counted them."""
+    size = Size.of(prompt)
+    return JudgeUsage(input_tokens=size.prefix + size.last, output_tokens=answer_tokens)
+
+
+def _added(entry: LedgerEntry, first: LedgerEntry) -> LedgerEntry:
+    """`entry` with what an earlier answer to the same question took."""
+    cost = None if entry.cost_usd is None else entry.cost_usd + (first.cost_usd or 0.0)
+    return entry.model_copy(update={"usage": _sum(first.usage, entry.usage), "cost_usd": cost})
 
 
 def _sum(a: JudgeUsage, b: JudgeUsage) -> JudgeUsage:

@@ -9,13 +9,26 @@ from typing import Literal
 from ..digest import sha256_bytes
 from ..evidence import QuoteIndex
 from ..ledger import Ledger
-from ..models import Finding, JudgeIdentity, LedgerEntry
+from ..models import Finding, JudgeIdentity, LedgerEntry, Model
+from ..models.base import Sha256
 from .clients import Prompt
-from .prompts import template_digest
+from .prompts import PACKAGED, Templates
 
 Kind = Literal["criterion", "grouping", "target", "plan", "novelty"]
 Asking = Literal["missing", "again", "never"]
 KEY_VERSION = 1
+
+
+class Asked(Model):
+    """What is recorded of a question: enough to take its answer in later."""
+
+    key: Sha256
+    kind: Kind
+    criterion_id: str
+    finding: str | None
+    template_digest: Sha256
+    evidence_digest: Sha256
+    draw: int
 
 
 @dataclass(frozen=True)
@@ -33,10 +46,11 @@ class Request:
     evidence_digest: str
     make_prompt: Callable[[], Prompt] = field(compare=False, repr=False)
     draw: int = 1
+    templates: Templates = field(default=PACKAGED, compare=False, repr=False)
 
     @property
     def template_digest(self) -> str:
-        return template_digest(self.kind)
+        return self.templates.digest(self.kind)
 
     def key(self, judge: JudgeIdentity) -> str:
         """The ledger key: what was asked, of whom, by which words; never paths, times, addresses or retries.
@@ -48,6 +62,18 @@ class Request:
         after = f',"kind":"{self.kind}","subject":"{self.subject}","template":"{self.template_digest}"'
         end = f',"version":{KEY_VERSION}}}'
         return sha256_bytes(before.encode() + judge.canonical + after.encode() + end.encode())
+
+    def asked(self, judge: JudgeIdentity) -> Asked:
+        """What is recorded of this question, put to `judge`."""
+        return Asked(
+            key=self.key(judge),
+            kind=self.kind,
+            criterion_id=self.criterion_id,
+            finding=self.finding,
+            template_digest=self.template_digest,
+            evidence_digest=self.evidence_digest,
+            draw=self.draw,
+        )
 
 
 @dataclass(frozen=True)
@@ -89,3 +115,13 @@ class AnswerContext:
         for entry in entries:
             self.ledger.add(entry)
             self._asked.add(entry.key)
+
+
+@dataclass(frozen=True)
+class Question:
+    """An open question and the run it belongs to (`run`: its label). Questions of one `group` share a prompt prefix."""
+
+    request: Request
+    context: AnswerContext
+    group: str
+    run: str = ""

@@ -24,7 +24,8 @@ from .quota import BYTES_PER_TOKEN, IMAGE_TOKENS
 if TYPE_CHECKING:
     import httpx2
 
-P = TypeVar("P", bound="Parameters")
+P = TypeVar("P", bound=Model)
+
 
 CONNECT_TIMEOUT_S = 10.0
 DETAIL_CHARS = 500
@@ -39,6 +40,11 @@ _REFUSAL_CODES = frozenset({"content_filter", "content_policy_violation", "inval
 _REFUSAL_WORDS = re.compile(r"content[ _](filter|policy)|usage policy|was flagged", re.IGNORECASE)
 _TOO_LONG_WORDS = re.compile(
     r"context.{0,20}(length|window|size)|(prompt|input|request).{0,40}too (long|large)", re.IGNORECASE
+)
+_SPENDING_WORDS = re.compile(
+    r"spend(ing)?[ _-](cap|limit)|(billing|credit|quota|budget).{0,30}(limit|exhausted|exceeded|reached|used up)"
+    r"|insufficient.{0,12}(credit|balance|quota|funds)",
+    re.IGNORECASE,
 )
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
 
@@ -64,12 +70,12 @@ class Parameters(Model):
 
 
 def read_parameters(identity: JudgeIdentity, model: type[P]) -> P:
-    """`identity.parameters` as `model`; null means not set.
+    """`identity.parameters` as `model`; null means not set. The layout is no matter of what is sent.
 
     Raises:
         SciagentError: an unknown parameter, or a value of the wrong type.
     """
-    given = {name: value for name, value in identity.parameters.items() if value is not None}
+    given = {name: value for name, value in identity.parameters.items() if value is not None and name != "layout"}
     try:
         return model.model_validate(given, strict=True)
     except ValidationError as error:
@@ -167,7 +173,9 @@ class SdkClient(ABC):
         except TimeoutError:
             reply = failed("timeout", f"no answer within {limit:g} s, retries included")
         except UnicodeEncodeError:
-            reply = failed("invalid", "the prompt holds text that is not Unicode (a lone surrogate)")
+            reply = failed(
+                "invalid", "the prompt holds text that is not Unicode (a lone surrogate)", code="not_unicode"
+            )
         except self.sdk_error as error:
             reply = _from_error(error, self._sdk)
         else:
@@ -223,7 +231,8 @@ class SdkClient(ABC):
 
     def _from_json(self, body: Any, text: str) -> Reply:
         if not isinstance(body, dict):
-            return failed("provider_error", f"not a JSON answer: {text}")
+            why = "spending_cap" if _SPENDING_WORDS.search(text) else "not_an_answer"
+            return failed("provider_error", f"not a JSON answer: {text}", code=why)
         if body.get("error"):
             # Routers answer 200 and then meet an error; some tell its HTTP status as the code.
             code = dict_or_empty(body["error"]).get("code")
@@ -299,7 +308,7 @@ def _from_error(error: Exception, sdk: Any) -> Reply:
     if isinstance(error, sdk.APITimeoutError):
         return failed("timeout", "the request timed out")
     if isinstance(error, sdk.APIConnectionError):
-        return failed("provider_error", f"{error} {error.__cause__ or ''}")
+        return failed("provider_error", f"{error} {error.__cause__ or ''}", code="connection")
     if not isinstance(error, sdk.APIStatusError):
         return failed("provider_error", str(error))
     words = _words(error.body) or str(error)
@@ -308,14 +317,19 @@ def _from_error(error: Exception, sdk: Any) -> Reply:
 
 def _from_status(status_code: int, body: Any, detail: str) -> Reply:
     code = _code(body)
+    spent = code in _QUOTA_CODES
     if status_code == 429:
-        return failed("rate_limited", detail, fatal=code in _QUOTA_CODES)
+        return failed("rate_limited", detail, code="spending_cap" if spent else None, fatal=spent)
     if status_code in _PROMPT_STATUS:
         if code in _REFUSAL_CODES or _REFUSAL_WORDS.search(detail):
-            return failed("refused", detail)
+            return failed("refused", detail, code="refused" if code == "invalid_prompt" else "content_filter")
         if _TOO_LONG_WORDS.search(f"{code} {detail}"):
-            return failed("provider_error", detail)
-    return failed("provider_error", detail, fatal=status_code in _FATAL_STATUS or code in _QUOTA_CODES)
+            return failed("provider_error", detail, code="prompt_too_long")
+    if spent or (status_code == 200 and _SPENDING_WORDS.search(detail)):
+        told = "spending_cap"
+    else:
+        told = "provider_error" if status_code == 200 else f"http_{status_code}"
+    return failed("provider_error", detail, code=told, fatal=status_code in _FATAL_STATUS or spent)
 
 
 def _error_of(body: Any) -> Any:
@@ -342,7 +356,7 @@ def _code(body: Any) -> str | None:
 def answered(text: str, model_returned: str | None, usage: JudgeUsage) -> Reply:
     """A reply with text, or the status `invalid` where the text is blank; `ask` fills in the latency."""
     if not text.strip():
-        return failed("invalid", "the answer is empty", model_returned=model_returned, usage=usage)
+        return failed("invalid", "the answer is empty", code="empty", model_returned=model_returned, usage=usage)
     return Reply(text, "assessed", "", model_returned, usage, 0.0)
 
 

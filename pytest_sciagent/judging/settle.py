@@ -13,7 +13,8 @@ from ..models import Anchors, Citation, Criterion, JudgeIdentity, LedgerEntry, R
 from ..text import one_line
 from .answers import BadAnswer, CriterionAnswer, level_of, parse_answer, parse_object
 from .clients import Reply
-from .requests import AnswerContext, Request
+from .decisions import decision_values, is_decisions, read_decision
+from .requests import AnswerContext, Asked, Request
 from .run_answers import RUN_ANSWERS, check_run_answer
 
 MAX_REASON = 2000
@@ -40,24 +41,31 @@ def settle(
     time: str | None = None,
 ) -> LedgerEntry:
     """The entry to record for `reply`: an answer with its checked citations, or the status of its failure."""
+    return settle_asked(request.asked(judge), judge, reply, context, time=time)
+
+
+def settle_asked(
+    asked: Asked,
+    judge: JudgeIdentity,
+    reply: Reply,
+    context: AnswerContext,
+    *,
+    time: str | None = None,
+) -> LedgerEntry:
+    """As `settle`, where the question itself is not at hand any more, only what was asked."""
     values: dict[str, Any] = {}
     if reply.text is None:
-        values = {"status": reply.status, "reason": reply.detail}
+        values = {"status": reply.status, "reason": reply.detail, "reason_code": reply.code or reply.status}
     else:
         try:
-            values = _read(request, reply.text, context)
+            values = _read(asked, judge, reply.text, context)
         except BadAnswer as error:
-            values = {"status": "invalid", "reason": one_line(f"{error.reason_code}: {error}", 500)}
+            told = one_line(f"{error.reason_code}: {error}", 500)
+            values = {"status": "invalid", "reason": told, "reason_code": error.reason_code}
     return LedgerEntry(
-        key=request.key(judge),
-        kind=request.kind,
-        criterion_id=request.criterion_id,
-        finding=request.finding,
+        **asked.model_dump(),
         judge=judge,
         model_returned=reply.model_returned,
-        template_digest=request.template_digest,
-        evidence_digest=request.evidence_digest,
-        draw=request.draw,
         usage=reply.usage,
         latency_s=reply.latency_s,
         time=time or now(),
@@ -66,10 +74,12 @@ def settle(
     )
 
 
-def _read(request: Request, text: str, context: AnswerContext) -> dict[str, Any]:
-    if request.kind == "criterion":
+def _read(asked: Asked, judge: JudgeIdentity, text: str, context: AnswerContext) -> dict[str, Any]:
+    if asked.kind == "criterion":
+        if is_decisions(judge):
+            return read_decision(text)
         return _read_criterion(parse_answer(text), context.quotes)
-    answer = parse_object(text, RUN_ANSWERS[request.kind])
+    answer = parse_object(text, RUN_ANSWERS[asked.kind])
     check_run_answer(answer, context.findings, context.publications)
     plain = answer.model_dump(mode="json")
     return {
@@ -90,6 +100,7 @@ def _read_criterion(answer: CriterionAnswer, quotes: QuoteIndex) -> dict[str, An
         "level": shown,
         "anchors": anchors,
         "reason": one_line(answer.rationale, MAX_REASON),
+        "reason_code": "unverified" if status == "unverified" else None,
         "citations": citations,
     }
 
@@ -113,9 +124,11 @@ def verdict_from_entry(
         "key": entry.key,
         "receipt": facts,
     }
+    if is_decisions(entry.judge):
+        return Verdict(**base | decision_values(entry, facts))
     if entry.anchors is None:
         status: Status = entry.status if entry.status != "assessed" else "invalid"
-        why = status if entry.status != "assessed" else "no_anchors"
+        why = entry.reason_code or status if entry.status != "assessed" else "no_anchors"
         return Verdict(**base, status=status, reason=entry.reason or status, reason_code=why)
     try:
         level, code = level_of(entry.anchors)

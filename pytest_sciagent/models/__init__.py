@@ -5,7 +5,7 @@ from __future__ import annotations
 from .base import Model
 from .finding import Finding, Mention, Section
 from .rubric import Criterion, Dimension, Levels, Rubric
-from .run import FileEntry, Inputs, Role, RunManifest, System, Usage
+from .run import FileEntry, Inputs, Role, RunManifest, Session, Stage, System, Usage
 from .task import Card, DataFile, Feasibility, Quantity, Reference, Source, TaskManifest, Tolerance, Variable
 from .verdict import (
     GAPS,
@@ -48,7 +48,9 @@ __all__ = [
     "Rubric",
     "RunManifest",
     "Section",
+    "Session",
     "Source",
+    "Stage",
     "Status",
     "System",
     "TaskManifest",

@@ -47,6 +47,57 @@ class FileEntry(Model):
     role: Role
 
 
+class Session(Model):
+    """How a harness was started and how it ended, where this program ran it.
+
+    command: as it was started, the prompt shown as {prompt} and secrets masked.
+    started: whether the harness ran at all; where it did not, `problem` says why.
+    stopped: the limit that ended it; None where it ended by itself.
+    problem: why the run did not complete; None where it did.
+    fixing_turns: turns it was allowed to mend its delivery in; `fixing_turns_used` of them were needed.
+    delivery: what the validator still told at the end.
+    strays: files outside output/ that were added, changed or removed.
+    withheld: files of output/ that held a secret; they are not frozen.
+    workspace: the folder it worked in, as absolute path: what it read elsewhere is outside.
+    """
+
+    adapter: Name
+    command: tuple[str, ...] = ()
+    started: bool = True
+    stopped: str | None = None
+    problem: str | None = None
+    fixing_turns: int = Field(0, ge=0)
+    fixing_turns_used: int = Field(0, ge=0)
+    limits: dict[str, float | None] = {}
+    delivery: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    workspace: str | None = None
+    environment: dict[str, str] = {}
+    system_file: Sha256 | None = None
+
+
+class Stage(Model):
+    """The second stage of a run: what was frozen before the hold-out was handed out, and when that was.
+
+    first: files of the first stage's output by path; `first_tree_sha256` is the digest of that run.
+    checked_at: when the frozen first stage was verified; `released_at`: when the hold-out was handed out, after it.
+    holdout: files of the hold-out by path. shared_rows: how many of its rows stand in the task's data.
+    """
+
+    number: Literal[2] = 2
+    first_tree_sha256: Sha256
+    first: dict[str, Sha256]
+    checked_at: str
+    released_at: str
+    holdout: dict[str, Sha256]
+    shared_rows: int = Field(ge=0)
+
+    def holds(self, path: str, sha256: str) -> bool:
+        """Whether a file was frozen with the first stage, just as it is."""
+        return self.first.get(path) == sha256
+
+
 class RunManifest(Model):
     """`run.json`. `tree_sha256` is the digest of `files` (see `pytest_sciagent.digest.sha256_tree`)."""
 
@@ -61,5 +112,7 @@ class RunManifest(Model):
     usage: Usage = Usage()
     report: str | None = None
     inputs: Inputs = Inputs()
+    session: Session | None = None
+    stage: Stage | None = None
     files: tuple[FileEntry, ...] = ()
     tree_sha256: Sha256

@@ -124,7 +124,11 @@ class Verdict(Model):
 
 
 class LedgerEntry(Model):
-    """One recorded answer (see architecture, "The ledger"). `kind` tells criteria from the prompts of a whole run."""
+    """One recorded answer (see architecture, "The ledger"). `kind` tells criteria from the prompts of a whole run.
+
+    reason_code: what kind of failure it was; null for an answer, and where it was not recorded.
+    answer: what was answered about a whole run; of a judge of kind `decisions` the probability of each level.
+    """
 
     key: Sha256
     kind: Literal["criterion", "grouping", "target", "plan", "novelty"] = "criterion"
@@ -134,6 +138,7 @@ class LedgerEntry(Model):
     level: Level | None = None
     anchors: Anchors | None = None
     reason: str = ""
+    reason_code: str | None = None
     citations: tuple[Citation, ...] = ()
     answer: dict[str, Any] | None = None
     judge: JudgeIdentity

@@ -104,7 +104,8 @@ class Board:
         incomplete = stopped or self._incomplete()
         judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
         spending = Spending(self._spent(), saved_by(self._replayed))
-        return Results(runs, systems, self.state.rubrics, judge, incomplete, spending=spending)
+        notes = tuple(self.state.notices)
+        return Results(runs, systems, self.state.rubrics, judge, incomplete, notes=notes, spending=spending)
 
     def _spent(self) -> Spent:
         """What this session asked: by the pump, and by judges of the user's own."""

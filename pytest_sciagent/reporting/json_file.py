@@ -41,6 +41,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "rubrics": [
             {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
         ],
+        **({"notes": list(results.notes)} if results.notes else {}),
         "gate": _gate(results),
         "spending": spending_as_json(results.spending),
         "systems": [

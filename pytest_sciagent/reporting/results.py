@@ -101,8 +101,8 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `spending`
-    what the session asked of judges, and what recorded answers have saved it."""
+    """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `notes`
+    tell how the judge was asked, where that is not as usual; `spending` what was asked and what replay has saved."""
 
     runs: tuple[RunResult, ...]
     systems: tuple[SystemResult, ...]
@@ -111,6 +111,7 @@ class Results:
     incomplete: str | None
     decision: Decision | None = None
     decisions: tuple[Decision, ...] = ()
+    notes: tuple[str, ...] = ()
     spending: Spending = field(default_factory=Spending)
 
 

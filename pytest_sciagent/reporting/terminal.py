@@ -82,6 +82,7 @@ def _head(results: Results) -> Iterator[str]:
     findings = sum(len(r.findings) for r in results.runs)
     yield f"{_count(len(results.runs), 'run')}, {_count(findings, 'finding')}; rubric {rubrics}; judge {judge}"
     yield "scores are points of 0..100; low..high where something is not assessed or in error"
+    yield from map(clean, results.notes)
 
 
 def _count(number: int, what: str) -> str:

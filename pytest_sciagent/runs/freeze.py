@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from ..digest import sha256_bytes, sha256_tree
 from ..errors import SciagentError
 from ..layout import MANIFEST
-from ..models import FileEntry, Inputs, RunManifest, System, Usage
+from ..models import FileEntry, Inputs, RunManifest, Session, Stage, System, Usage
 from ..models.run import RunStatus
 from ..text import clean
 from .files import Entry, UnsafeFile, read_file, walk
@@ -40,6 +40,8 @@ class FreezeOptions:
         report: path of the report (`output/...`, or relative to `output/`); None looks for it by name.
         logs: files to take as logs; empty takes those of the workspace (see `freeze`).
         inputs_before: what `hash_inputs` gave before the run started; None where nobody asked.
+        session: how a harness was run; None where this program did not run it.
+        stage: what came before a second stage; None for a first one.
     """
 
     task_id: str
@@ -53,6 +55,8 @@ class FreezeOptions:
     report: str | None = None
     logs: tuple[Path, ...] = ()
     inputs_before: dict[str, str] | None = None
+    session: Session | None = None
+    stage: Stage | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,8 @@ def _draft(options: FreezeOptions) -> RunManifest:
             finished_at=options.finished_at,
             usage=options.usage,
             inputs=Inputs(before=_by_path(options.inputs_before)),
+            session=options.session,
+            stage=options.stage,
             tree_sha256=sha256_tree(()),
         )
     except ValidationError as error:

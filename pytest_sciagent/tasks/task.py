@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from ..digest import sha256_bytes
 from ..documents import load_yaml, read_text, shipped_folder
 from ..errors import SciagentError
 from ..models import Card, Reference, Source, TaskManifest
 from ..models.prior_art import Hit, PriorArt
+from ..runs.files import UnsafeFile, read_file, walk
 
 MAX_HITS = 12
 
@@ -31,13 +33,43 @@ class Task:
         return cls(path, load_yaml(path / "task.yaml", TaskManifest))
 
     def check(self) -> None:
-        """Read every document of the task.
+        """Read every document of the task, and hash its data.
 
         Raises:
-            SciagentError: one that is missing or can't be read.
+            SciagentError: a document that is missing or can't be read; a data file that is missing, or is not the one
+                that `task.yaml` registers.
         """
         for document in (self.objective, self.data_guide, self.cards, self.prior_art, self.source):
             del document
+        problem = next(self.data_problems(), None)
+        if problem is not None:
+            raise SciagentError(
+                f"{problem}; put the registered file back, or register this one with: sciagent task hash {self.path}",
+                path=self.path / "task.yaml",
+            )
+
+    def data_problems(self) -> Iterator[str]:
+        """What keeps `data/` from being what `task.yaml` registers: missing, changed and unregistered files."""
+        registered = {file.path: file for file in self.manifest.files}
+        present = set()
+        for entry in walk(self.path, "data") if self.data_dir.is_dir() else ():
+            if entry.problem is not None:
+                yield f"{entry.path} is {entry.problem}"
+            present.add(entry.path)
+        yield from (f"{path} is not registered" for path in sorted(present - registered.keys()))
+        for path, file in registered.items():
+            try:
+                if not path.startswith("data/"):
+                    yield f"{path} does not lie below data/"
+                elif path not in present:
+                    yield f"{path} is missing"
+                elif file.bytes != (self.path / path).stat().st_size or file.sha256 != self._digest(path):
+                    yield f"{path} is not the file that is registered (bytes or sha256 differ)"
+            except UnsafeFile as error:
+                yield str(error)
+
+    def _digest(self, path: str) -> str:
+        return sha256_bytes(read_file(self.path, path))
 
     @property
     def id(self) -> str:
@@ -47,6 +79,11 @@ class Task:
     def data_dir(self) -> Path:
         """The visible data."""
         return self.path / "data"
+
+    @property
+    def holdout_dir(self) -> Path:
+        """The data of a second stage, which a run gets only after its first stage is frozen; may not exist."""
+        return self.path / "hidden" / "holdout"
 
     @cached_property
     def objective(self) -> str:

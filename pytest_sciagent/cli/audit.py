@@ -1,0 +1,53 @@
+"""The leak audit as a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ..errors import SciagentError
+from ..text import clean
+from .common import PATH, find
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a hit.")
+def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int:
+    """Search RUNS for traces of the source study and of the hidden half of their task.
+
+    Outputs, logs and transcripts are searched for DOI, arXiv id, title, authors and fingerprints of the source, for
+    reference values under their hidden names or written into code, for hidden files, for reads from outside the
+    workspace and from a network, and for literature from T0 on. Each hit has its file and line. It is a fact, not a
+    judgement: the judge of criterion 5.1 is shown what was found.
+
+    Exit code 0: no hit. 1: there are hits.
+    """
+    from ..checks.audit import audit as audit_run
+    from ..runs import Run
+    from ..tasks import find_task, task_folders
+
+    total = 0
+    for path in find(runs):
+        run = Run.load(path)
+        problems = run.problems()
+        if problems:
+            raise SciagentError(f"run {run.label} is not what was frozen: {problems[0]}", path=path)
+        task = find_task(run.manifest.task_id, task_folders(tasks, Path.cwd()))
+        if task is None:
+            raise SciagentError(f"no task named {run.manifest.task_id!r}: name its folder with --tasks", path=path)
+        found = audit_run(run, task)
+        total += len(found.leaks)
+        if as_json:
+            for leak in found.leaks:
+                told = {"kind": leak.kind, "file": leak.file, "line": leak.line, "what": leak.what}
+                click.echo(json.dumps({"run": run.label, **told, "passage": leak.passage}, ensure_ascii=False))
+            continue
+        unread = f", {len(found.unread)} could not be read" if found.unread else ""
+        click.echo(f"{run.label}: {len(found.leaks)} hits in {len(found.read)} files{unread}")
+        for leak in found.leaks:
+            click.echo(f"  {clean(leak.place)}: {leak.kind}: {clean(leak.what)}: {clean(leak.passage)}")
+    return 1 if total else 0

@@ -1,0 +1,124 @@
+"""The command that runs a system on tasks."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import click
+
+from ..text import clean
+from .common import PATH, doubts, named_task
+
+
+@click.command()
+@click.argument("task_ids", metavar="TASK...", nargs=-1, required=True)
+@click.option("--system-file", required=True, type=PATH, help="YAML: harness, model, limits (sciagent-system/1).")
+@click.option("-o", "--output", "folder", required=True, type=PATH, help="Where the runs go: FOLDER/TASK.")
+@click.option("-n", "--repeats", default=1, show_default=True, type=click.IntRange(1, 1000), help="Runs of each task.")
+@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@click.option("--rerun-failed", is_flag=True, help="Run failed ones again; the old run is moved to .replaced/.")
+@click.option("--work", type=PATH, default=None, help="Where workspaces are made (default: the temporary folder).")
+def run(
+    task_ids: tuple[str, ...],
+    system_file: Path,
+    folder: Path,
+    repeats: int,
+    tasks: tuple[Path, ...],
+    rerun_failed: bool,
+    work: Path | None,
+) -> int:
+    """Run a system on each TASK, and freeze what comes out.
+
+    Each run gets a workspace of its own, outside this folder. A run that goes wrong is frozen as failed, with the
+    reason, and counts as 0; one whose harness could not be started is run again next time. Interrupted, the command
+    goes on where it stopped.
+
+    \b
+    A system file:
+        schema: sciagent-system/1
+        name: my-agent
+        harness: claude_code        # codex, openscience, deepseek_harness, openclaw, argv
+        model: some-model
+        endpoint: {url: https://models.example/v1, key_variable: MODEL_KEY}
+        limits: {wall_s: 3600, tokens: 5000000}
+        fixing_turns: 2
+
+    Exit code 0: all runs completed. 1: one did not. 2: interrupted. 4: bad input.
+    """
+    from ..digest import sha256_bytes
+    from ..documents import read_text
+    from ..harnesses.suite import jobs, run_suite
+    from ..harnesses.system import load_system
+
+    system = load_system(system_file)
+    digest = sha256_bytes(read_text(system_file).encode())
+    wanted = jobs([named_task(task, tasks) for task in task_ids], system, folder, repeats, digest)
+    if work is not None:
+        work.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    signal.signal(signal.SIGTERM, _interrupt)  # so that being ended ends the harness, too
+    for result in run_suite(wanted, os.environ, _tell, again=rerun_failed, work=work):
+        failed += result.problem is not None
+        if result.state == "done":
+            for warning in (*result.warnings, *doubts(result.run, tasks)):
+                click.echo(f"  warning: {clean(warning)}", err=True)
+    click.echo(f"{len(wanted)} runs in {folder}: {len(wanted) - failed} completed, {failed} not")
+    return 1 if failed else 0
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _tell(text: str) -> None:
+    click.echo(clean(text))
+
+
+@click.command()
+@click.argument("run_path", metavar="RUN", type=PATH)
+@click.option("--system-file", type=PATH, default=None, help="Run the second stage with this system.")
+@click.option("--to", "folder", type=PATH, default=None, help="Hand the hold-out out: make a workspace here.")
+@click.option("--from", "left", type=PATH, default=None, help="Freeze what an agent left in this workspace.")
+@click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
+def release(
+    run_path: Path, system_file: Path | None, folder: Path | None, left: Path | None, tasks: tuple[Path, ...]
+) -> int:
+    """Give the frozen RUN a second stage, on data of its task that it has not seen.
+
+    The frozen first stage is verified, its digest and both times are recorded in RUN.release.json, and only then is the
+    hold-out handed out, with the first stage's files. What comes of it is frozen as RUN.stage2. Criteria 4.1 to 4.4
+    then rest on these times instead of those that a run gives itself.
+
+    \b
+    By a system file:             sciagent release RUN --system-file my-agent.yaml
+    By hand, in two steps:        sciagent release RUN --to work2/
+                                  sciagent release RUN --from work2/
+
+    Exit code 0: handed out, or frozen. 1: the second stage did not complete.
+    """
+    from ..harnesses import stages
+    from ..harnesses.system import load_system
+    from ..runs import Run
+
+    if sum(given is not None for given in (system_file, folder, left)) != 1:
+        raise click.UsageError("give one of --system-file, --to and --from")
+    run = Run.load(run_path)
+    task = named_task(run.manifest.task_id, tasks)
+    if folder is not None:
+        made = stages.hand_out(run, task, folder)
+        click.echo(f"handed out: {made.path}; recorded in {stages.record_path(run_path)}")
+        return 0
+    if left is not None:
+        frozen = stages.take_in(run, task, left, os.environ)
+    else:
+        assert system_file is not None
+        frozen = stages.run_second(run, task, load_system(system_file), os.environ, _tell)
+    manifest = frozen.run.manifest
+    problem = manifest.session.problem if manifest.session is not None else None
+    click.echo(f"second stage of {run.label}: {manifest.status}{f': {clean(problem)}' if problem else ''}")
+    click.echo(f"frozen in {frozen.run.path}")
+    for warning in (*frozen.warnings, *doubts(frozen.run, tasks)):
+        click.echo(f"  warning: {clean(warning)}", err=True)
+    return 0 if manifest.status == "completed" else 1

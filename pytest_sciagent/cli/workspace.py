@@ -1,0 +1,32 @@
+"""The command that assembles a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .common import PATH, named_task
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@click.argument("folder", type=PATH)
+@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+def assemble(task_id: str, folder: Path, tasks: tuple[Path, ...]) -> None:
+    """Assemble a workspace for TASK in FOLDER: the visible half of the task, read-only, and what to deliver.
+
+    The agent starts in FOLDER, reads PROMPT.md and leaves its work in output/. `python validate.py` tells whether the
+    delivery can be taken. receipt.json holds the hashes of everything that was handed out. TASK is an id, or a folder.
+
+    \b
+    Example:
+        sciagent assemble life_bill_shape work/
+        (run your agent in work/)
+        sciagent freeze work/ --task life_bill_shape --system my-agent --prompt work/PROMPT.md \\
+            --prompt work/CONTRACT.md -o runs/my-agent/life_bill_shape
+    """
+    from ..tasks.workspace import assemble as assemble_workspace
+
+    made = assemble_workspace(named_task(task_id, tasks), folder)
+    click.echo(f"assembled: {folder} ({len(made.files)} files; output/ is empty)")

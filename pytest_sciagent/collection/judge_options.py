@@ -1,0 +1,75 @@
+"""Options about how a judge is asked: how many criteria in a prompt, at once or by batch, in which words."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """How a judge is asked. layout: None where the user did not say. templates: the folder of the user's own."""
+
+    layout: str | None = None
+    batch: bool = False
+    templates: Path | None = None
+
+
+def add_judge_options(group: Any, parser: pytest.Parser) -> None:
+    """Declare the options and their ini twins."""
+    add = group.addoption
+    add(
+        "--sciagent-layout",
+        default=None,
+        metavar="LAYOUT",
+        help="how many criteria of a finding one prompt asks: item (one, the default), group:N, or finding (all that "
+        "are open). Several in one prompt cost less, but are not judged independently of each other. Verdicts of "
+        "different layouts are those of different judges",
+    )
+    add(
+        "--sciagent-batch",
+        action="store_true",
+        default=None,
+        help="hand the open questions to the provider's batch API, at half its price, and go on without their "
+        "answers: those criteria are not assessed. The next session that names the judge, or `sciagent batch collect`, "
+        "takes the answers in. Judges of kind openai and anthropic",
+    )
+    add(
+        "--sciagent-templates",
+        default=None,
+        metavar="DIR",
+        help="prompt templates of your own: DIR/criterion.j2 replaces the package's template of that name. Answers "
+        "to other words have other ledger keys",
+    )
+    parser.addini("sciagent_layout", "layout, as --sciagent-layout", type="string")
+    parser.addini("sciagent_batch", "ask by batch, as --sciagent-batch", type="bool", default=False)
+    parser.addini("sciagent_templates", "folder of prompt templates, as --sciagent-templates", type="string")
+
+
+def read_judge_options(config: pytest.Config, base: Path) -> JudgeOptions:
+    """How the judge of this session is asked.
+
+    Raises:
+        pytest.UsageError: no such folder.
+    """
+    given = config.getoption
+    batch = given("sciagent_batch")
+    templates, told = given("sciagent_templates"), str(config.getini("sciagent_templates"))
+    folder = _folder(base / templates, "--sciagent-templates") if templates else None
+    if folder is None and told:
+        folder = _folder(config.rootpath / told, "sciagent_templates")
+    return JudgeOptions(
+        layout=given("sciagent_layout") or str(config.getini("sciagent_layout")) or None,
+        batch=bool(config.getini("sciagent_batch")) if batch is None else batch,
+        templates=folder,
+    )
+
+
+def _folder(path: Path, option: str) -> Path:
+    if not path.is_dir():
+        raise pytest.UsageError(f"{option} {path}: no such folder")
+    return Path(os.path.abspath(path))  # noqa: PTH100

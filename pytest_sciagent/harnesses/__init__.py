@@ -1,0 +1,3 @@
+"""Research agents started on tasks: one adapter for each harness, one way to run, watch, stop and freeze them."""
+
+from __future__ import annotations

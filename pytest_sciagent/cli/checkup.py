@@ -126,8 +126,12 @@ def judges(named: JudgeIdentity | None, base_url: str | None, *, online: bool) -
     """Keys, which are never shown, and servers, which are asked for their models only where `online`."""
     from ..judging.clients import KEY_VARIABLES, URL_VARIABLES
 
+    seen: set[str] = set()
     for kind, variable in KEY_VARIABLES.items():
         mine = named is not None and named.kind == kind
+        if variable in seen and not mine:  # the same key and server under another name
+            continue
+        seen.add(variable)
         url = (base_url if mine else None) or os.environ.get(URL_VARIABLES[kind]) or None
         has_key = bool(os.environ.get(variable, "").strip())
         problem = _problem(kind, url)

@@ -123,7 +123,7 @@ class AnswerLengths:
 
 
 def calls_of(questions: Sequence[Open], size: int, lengths: AnswerLengths) -> tuple[list[Call], list[Call]]:
-    """The calls that ask `questions`: those about whole runs, then those about criteria, up to `size` of them in one."""
+    """The calls that ask `questions`: those about runs, then those about criteria, up to `size` of them in one."""
     about_run = [Call(_alone(q), 0, lengths.tokens[q.kind], 1) for q in questions if q.group is None]
     groups: dict[str, list[Open]] = {}
     for question in questions:

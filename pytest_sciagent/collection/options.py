@@ -47,6 +47,7 @@ class Options:
     strict: bool
     gates: GateOptions
     json_path: Path | None
+    html_path: Path | None
     spending: Spending
     canary: bool
     images: bool
@@ -140,6 +141,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="with gates: failing criteria fail the session too; without a recorded verdict a criterion is an error",
     )
     add("--sciagent-json", default=None, metavar="PATH", help="write all scores and verdicts as JSON")
+    add(
+        "--sciagent-html",
+        default=None,
+        metavar="PATH",
+        help="write a report for people: every criterion with its evidence and what would raise it. One file that "
+        "needs no network; beyond some thousand criteria an index at PATH and a page a run in a folder beside it",
+    )
     add_gates(group, parser)
     add_judge_options(group, parser)
     add_spending(group)
@@ -155,6 +163,7 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
     ("sciagent_images", "bool", "send figures to judges, as --sciagent-images"),
     ("sciagent_rerun", "bool", "run agents' scripts again, as --sciagent-rerun"),
+    ("sciagent_html", "string", "where the HTML report is written, as --sciagent-html"),
 )
 
 
@@ -203,7 +212,9 @@ def read_options(config: pytest.Config) -> Options:
         in_flight=in_flight or DEFAULT_IN_FLIGHT,
         strict=given("sciagent_strict"),
         gates=read_gates(config),
-        json_path=_new_file(base, given("sciagent_json")),
+        json_path=_new_file(base, given("sciagent_json"), "--sciagent-json"),
+        html_path=_new_file(base, given("sciagent_html"), "--sciagent-html")
+        or _new_file(config.rootpath, ini("sciagent_html"), "sciagent_html"),
         spending=read_spending(config),
         canary=given("sciagent_canary"),
         images=given("sciagent_images") or config.getini("sciagent_images"),
@@ -226,12 +237,12 @@ def _folder(base: Path, path: str, option: str) -> Path:
     return folder
 
 
-def _new_file(base: Path, path: str | None) -> Path | None:
+def _new_file(base: Path, path: str | None, option: str) -> Path | None:
     """Where a file will be written: what can be told of it is told before the session, not after it."""
     if not path:
         return None
     file = _path(base, path)
     above = next(folder for folder in file.parents if folder.exists())
     if file.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
-        raise pytest.UsageError(f"--sciagent-json {path}: a file can't be written there")
+        raise pytest.UsageError(f"{option} {path}: a file can't be written there")
     return file

@@ -68,6 +68,10 @@ class Questions:
         names = Piece("list of files", "\n".join(package.inventory))
         return tuple(islice((f for piece in (*package.pieces, names) for f in self._flags_in(piece)), MAX_FLAGS))
 
+    def left_out(self, finding: Finding) -> tuple[str, ...]:
+        """What of the run the judge of `finding` is not shown, or not wholly, and why."""
+        return self.package(finding).left_out
+
     def _flags_in(self, piece: Piece) -> tuple[Flag, ...]:
         if piece not in self._flags:  # findings of a run share most of their pieces
             self._flags[piece] = find_instructions(piece.label, piece.text)

@@ -34,6 +34,11 @@ class QuoteIndex:
         place = None if line is None else f"line {line}"
         return citation.model_copy(update={"file": path, "verified": line is not None, "place": place})
 
+    def text(self, path: str) -> str | None:
+        """The readable text of the frozen file `path`; None where it is no file of the run, or has no text."""
+        found = self._text(path) if path in self._run.files else None
+        return None if found is None else found.raw
+
     def _path(self, name: str) -> str | None:
         candidates = (name, f"output/{name}", name.removeprefix("./"))
         return next((c for c in candidates if c in self._run.files), None)
@@ -81,13 +86,13 @@ class _Comparable:
     """A normalised text that still knows the lines it came from."""
 
     def __init__(self, text: str) -> None:
-        self._raw = text
+        self.raw = text
 
     @cached_property
     def _lines(self) -> tuple[str, list[int]]:
         """The normalised text, and the offset in it at which each source line starts."""
         offsets, parts, at = [], [], 0
-        for line in self._raw.split("\n"):
+        for line in self.raw.split("\n"):
             normal = comparable(line)
             offsets.append(at)
             if normal:

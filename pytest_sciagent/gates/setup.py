@@ -33,6 +33,11 @@ def make_gates(state: SessionState) -> tuple[Gate, ...]:
     return tuple(_gates(state))
 
 
+def baseline_of(gates: Sequence[Gate]) -> Baseline | None:
+    """The baseline that `gates` compare with; None where they compare with nothing."""
+    return next((gate.baseline for gate in gates if isinstance(gate, NotWorse | NoFall)), None)
+
+
 def _gates(state: SessionState) -> Iterator[Gate]:
     options = state.options.gates
     if options.min_score is not None:

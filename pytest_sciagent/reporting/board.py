@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from ..collection.told import Told
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.setup import make_gates
+from ..text import one_line
 
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
@@ -38,6 +40,7 @@ class Board:
         self.gates = make_gates(state)
         self.verdicts: dict[str, dict[VerdictKey, Verdict]] = {}
         self.results: Results | None = None
+        self.pages: list[Path] = []
         self._by_nodeid = {index.nodeid: index for index in state.indexes.values()}
         self._replayed: list[LedgerEntry] = []
         self._failed: dict[str, bool] = {}
@@ -167,13 +170,19 @@ class Board:
         return (yield)
 
     def _save(self, results: Results | None) -> None:
-        """Write what stays: recorded verdicts, then the JSON file. What can't be written is told, with exit code 4."""
+        """Write what stays: recorded verdicts, then the reports. What can't be written is told, with exit code 4."""
         from .json_file import write_json
 
         try:
             self.state.save_records()
-            if results is not None and self.state.options.json_path is not None:
+            if results is None:
+                return
+            if self.state.options.json_path is not None:
                 write_json(self.state.options.json_path, results)
+            if self.state.options.html_path is not None:
+                from .html.session import write_session_html
+
+                self.pages = write_session_html(self.state.options.html_path, self.state, results, self.gates)
         except SciagentError as error:
             self._problem = self._problem or str(error)
 
@@ -187,6 +196,9 @@ class Board:
             from .spending import spent_line
 
             terminalreporter.write_line(f"sciagent: {spent_line(self._spent())}")
+        if self.pages:
+            beside = f" (and {len(self.pages) - 1} pages beside it)" if len(self.pages) > 1 else ""
+            terminalreporter.write_line(f"HTML report: {one_line(str(self.pages[0]))}{beside}")
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
 

@@ -60,16 +60,17 @@ _NUMBER = re.compile(r"[-+.,:0-9eE]+")
 _CHANGE = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[0-9])[A-Za-z]|(?<=[A-Z])[0-9]")
 
 
-def mask_secrets(text: str, known: Collection[str] = ()) -> tuple[str, int]:
+def mask_secrets(text: str, known: Collection[str] = (), keep_lines: bool = False) -> tuple[str, int]:
     """`text` with each secret replaced by `[masked]`, and how many there were.
 
     `known` values (8 characters or more) are masked wherever they stand, also as written in JSON and in a URL.
+    With `keep_lines` a secret of several lines leaves its line ends, so that all other lines keep their numbers.
     """
     parts: list[str] = []
     done = 0
     spans = _merged_spans(text, known)
     for start, end in spans:
-        parts += (text[done:start], MASK)
+        parts += (text[done:start], MASK, "\n" * (text.count("\n", start, end) if keep_lines else 0))
         done = end
     return "".join((*parts, text[done:])), len(spans)
 

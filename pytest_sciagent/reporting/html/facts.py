@@ -1,0 +1,118 @@
+"""Receipts for people: facts of any shape as named texts, lists and small tables, each bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..safe import Safe
+from .views import SIGNS, Fact, Grid, Outcome, Votes
+
+MAX_FACTS = 24
+MAX_ROWS = 8
+MAX_COLUMNS = 6
+MAX_DEPTH = 3
+MAX_VOTES = 20
+TEXT = 300
+CELL = 120
+_TOLD_ELSEWHERE = frozenset({"votes", "flip_rate", "mean_level", "agreement", "instructions_in_evidence"})
+_OUTCOMES: dict[float, Outcome] = {0: "zero", 0.5: "half", 1: "full"}
+
+
+def outcome_of(level: float | None, is_error: bool) -> Outcome:
+    """How a level is shown."""
+    return ("error" if is_error else "open") if level is None else _OUTCOMES[level]
+
+
+def more(count: int, what: str = "more") -> str:
+    """`3 more in the JSON file`, or nothing."""
+    return f"{count:,} {what} in the full JSON (--sciagent-json)" if count > 0 else ""
+
+
+def facts_of(facts: Mapping[str, Any], safe: Safe) -> tuple[Fact, ...]:
+    """The facts of a receipt, without those that are told in a place of their own."""
+    return _mapping({name: value for name, value in facts.items() if name not in _TOLD_ELSEWHERE}, safe, 0)
+
+
+def _mapping(facts: Mapping[str, Any], safe: Safe, depth: int) -> tuple[Fact, ...]:
+    shown = [_fact(_words(name, safe), value, safe, depth) for name, value in list(facts.items())[:MAX_FACTS]]
+    left = len(facts) - MAX_FACTS
+    return (*shown, Fact("", more=more(left))) if left > 0 else tuple(shown)
+
+
+def _fact(name: str, value: Any, safe: Safe, depth: int) -> Fact:
+    if isinstance(value, Mapping) and value:
+        if depth < MAX_DEPTH:
+            return Fact(name, facts=_mapping(value, safe, depth + 1))
+    elif isinstance(value, list) and value:
+        if all(isinstance(row, Mapping) for row in value):
+            return Fact(name, grid=_grid(value, safe))
+        left = more(len(value) - MAX_ROWS)
+        if depth < MAX_DEPTH:
+            return Fact(name, facts=tuple(_fact("", one, safe, depth + 1) for one in value[:MAX_ROWS]), more=left)
+    return Fact(name, text=_text(value, safe, TEXT))
+
+
+def _grid(rows: Sequence[Mapping[str, Any]], safe: Safe) -> Grid:
+    columns = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
+    kept = columns[:MAX_COLUMNS]
+    cells = [
+        ("", tuple(_text(row.get(name), safe, CELL) for name in kept), frozenset[int]()) for row in rows[:MAX_ROWS]
+    ]
+    left = [more(len(columns) - MAX_COLUMNS, "more columns"), more(len(rows) - MAX_ROWS, "more rows")]
+    return Grid(tuple(_words(name, safe) for name in kept), tuple(cells), "; ".join(part for part in left if part))
+
+
+def _words(name: str, safe: Safe) -> str:
+    """A fact's name as words; one that is a path stays as it is."""
+    return safe.line(name.replace("_", " ") if name.isidentifier() else name, 80)
+
+
+def _text(value: Any, safe: Safe, limit: int) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | dict):
+        return safe.line(str(value), limit) if value else "none"
+    return safe.line(str(value), limit) or "(empty)"
+
+
+def votes_of(facts: Mapping[str, Any], safe: Safe) -> Votes | None:
+    """The votes of a panel or of several draws; None where a single answer decided."""
+    votes = facts.get("votes")
+    if not isinstance(votes, list) or not all(isinstance(vote, Mapping) for vote in votes) or not votes:
+        return None
+    rows = []
+    for vote in votes[:MAX_VOTES]:
+        outcome = _outcome_of_vote(vote)
+        status = str(vote.get("status", "")).replace("_", " ")
+        shown = safe.line(status, 40) if outcome == "error" else SIGNS[outcome]
+        rows.append((safe.line(str(vote.get("judge")), 80), safe.line(str(vote.get("draw")), 20), outcome, shown))
+    levels = {_outcome_of_vote(vote) for vote in votes}
+    agreement, flips = facts.get("agreement"), facts.get("flip_rate")
+    told = [f"{len(votes)} votes"]
+    if isinstance(agreement, int | float):
+        told.append(f"{agreement:.0%} of them for this level")
+    if isinstance(flips, int | float):
+        told.append(f"{flips:.0%} of pairs differ")
+    return Votes(tuple(rows), len(levels) == 1, ", ".join(told), more(len(votes) - MAX_VOTES))
+
+
+def _outcome_of_vote(vote: Mapping[str, Any]) -> Outcome:
+    level = vote.get("level")
+    return _OUTCOMES.get(level, "error") if isinstance(level, int | float) else "error"
+
+
+def warnings_of(facts: Mapping[str, Any], safe: Safe) -> tuple[str, ...]:
+    """What in the evidence reads like an instruction to the judge."""
+    flags = facts.get("instructions_in_evidence")
+    if not isinstance(flags, list):
+        return ()
+    told = [
+        f"{flag.get('file')}, line {flag.get('line')} of what was shown: {flag.get('excerpt')}"
+        for flag in flags
+        if isinstance(flag, Mapping)
+    ]
+    left = [more(len(told) - 3)] if len(told) > 3 else []
+    return (*(safe.line(line, TEXT) for line in told[:3]), *left)

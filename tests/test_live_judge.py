@@ -61,7 +61,8 @@ def test_ask_record_and_replay(cohort: Cohort, kind: str, extra: list[str]) -> N
         found = cohort.results(*args, code=0)
         assert len(server.requests) == (8 + 1 + 2) + (4 + 1)
         assert all("some-model" in content(r.json) for r in server.requests)
-        assert cohort.results(*args, code=0) == found
+        found.pop("spending")
+        assert found.items() <= cohort.results(*args, code=0).items()
         assert len(server.requests) == 16
     assert found["judge"] == {"kind": kind, "model": "some-model", "parameters": {}}
     assert found["runs"][0]["score"] == {"low": 86, "high": 96}
@@ -72,9 +73,13 @@ def test_ask_record_and_replay(cohort: Cohort, kind: str, extra: list[str]) -> N
     assert not work_files(cohort)
 
     replayed = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", code=0)
+    assert replayed.pop("spending")["saved"]["answers"] == 16
     assert replayed == found
     named = [f"--sciagent-judge={kind}:some-model", "--sciagent-ledger-mode=replay"]
-    assert cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *named, code=0) == found
+    assert (
+        cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *named, code=0).items()
+        >= found.items()
+    )
 
 
 @pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])

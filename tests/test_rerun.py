@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from sample import Cohort
 
 from pytest_sciagent.checks.rerun import from_rerun, rerun, scripts_to_run
 from pytest_sciagent.digest import sha256_bytes
@@ -127,3 +128,73 @@ def test_a_link_that_a_script_leaves_is_not_followed(tmp_path: Path) -> None:
     run, task = make(tmp_path, "13.0", "output/code/link.py", link)
     found = rerun(run, task, parse_findings(run), 60)
     assert "output/results/sum.csv" in found.missing
+
+
+# ---- in a session
+
+
+SUMS = "import csv\nrows = list(csv.DictReader(open('data/series.csv')))\n"
+RERUN_REPORT = """# Report
+
+## Finding 1: the values add up
+
+The sum is 4.5, in `output/results/sum.csv`.
+
+## Reproduction
+
+Run `output/code/sum.py`, then `output/code/broken.py`.
+"""
+
+
+def rerun_cohort(cohort: Cohort) -> None:
+    total = "open('output/results/sum.csv', 'w').write('total\\n%s\\n' % sum(float(r['value']) for r in rows))\n"
+    files = {"code/sum.py": SUMS + total, "code/broken.py": "raise SystemExit('no luck')\n"}
+    cohort.run(findings=1, report=RERUN_REPORT, files={**files, "results/sum.csv": "total\n4.5\n"})
+
+
+@needs_sandbox
+@pytest.mark.parametrize("how", [["--sciagent-rerun", "runs/"], ["-o", "sciagent_rerun=true", "runs/"]])
+def test_a_session_tells_what_it_ran_again(cohort: Cohort, how: list[str]) -> None:
+    rerun_cohort(cohort)
+    found = cohort.results(*how)["runs"][0]["rerun"]
+    assert found["commands"] == ["output/code/sum.py", "output/code/broken.py"]
+    assert found["reproduced"] == ["output/results/sum.csv"]
+    assert 0 < found["seconds"] < 60
+    assert "broken.py ended with 1: no luck" in found["problem"]
+    shown = cohort.pytest(*how).stdout
+    shown.fnmatch_lines(
+        ["  alpha/t1: 2 scripts in * s; results 1 the same, 0 otherwise, 1 not written; output/code/broken.py*"]
+    )
+
+
+def test_nothing_is_run_again_unasked(cohort: Cohort) -> None:
+    rerun_cohort(cohort)
+    assert cohort.results("--sciagent-run=runs")["runs"][0]["rerun"] is None
+
+
+@needs_sandbox
+def test_a_run_without_scripts_or_task_says_why_nothing_was_run(cohort: Cohort) -> None:
+    cohort.run(findings=1)
+    cohort.run("beta", "unknown", findings=1)
+    shown = cohort.pytest("--sciagent-run=runs", "--sciagent-rerun").stdout
+    shown.fnmatch_lines(
+        [
+            "  alpha/t1: nothing was run; the reproduction section names no Python script of the run",
+            "  beta/unknown: nothing was run; the task unknown is not known, so there are no data to run on",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--sciagent-rerun-seconds=5"], "--sciagent-rerun-seconds belongs to --sciagent-rerun"),
+        (["--sciagent-rerun", "--sciagent-rerun-seconds=0"], "--sciagent-rerun-seconds 0: a number above 0"),
+        (["--sciagent-rerun", "--sciagent-rerun-seconds=runs"], "invalid float value: 'runs'"),
+    ],
+)
+def test_a_time_that_cannot_be_meant_is_refused(cohort: Cohort, args: list[str], message: str) -> None:
+    cohort.run(findings=1)
+    result = cohort.pytest("--sciagent-run=runs", *args)
+    assert result.ret == 4
+    assert message in result.stderr.str()

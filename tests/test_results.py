@@ -80,6 +80,9 @@ def test_the_section(two: Cohort) -> None:
         "  3 x rob.open: no recorded verdict of handoff:tester",
         "  beta/t1: Only one finding is registered (line 3).",
         "",
+        "spent: nothing, no judge was asked",
+        "saved: 9 recorded answers replayed, tokens and cost not known",
+        "",
         "alpha: 23.0..68.0 (mean of 1 task)",
         "beta: 28.0..53.0 (mean of 1 task)",
         "gate not met: minimum score 90: beta has 28.0..53.0, and 1 more below",
@@ -175,6 +178,7 @@ def test_the_json_file(two: Cohort) -> None:
         "rubrics",
         "gate",
         "baseline",
+        "spending",
         "systems",
         "runs",
     ]

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,13 @@ _NOT_STARTED_WITH = frozenset({"report", "result", "figure", "log"})
 class Rerun:
     """What a rerun showed.
 
-    commands: the scripts that were run, in order. problem: the first that went wrong, or None. reproduced, different,
-    missing: frozen result files that came out the same (numbers within 1e-6, times aside), otherwise, or not at all.
+    commands: the scripts that were run, in order. seconds: what they took, over the task's data and over other data.
+    problem: the first that went wrong, or None. reproduced, different, missing: frozen result files that came out the
+    same (numbers within 1e-6, times aside), otherwise, or not at all.
     """
 
     commands: tuple[str, ...] = ()
+    seconds: float = 0.0
     problem: str | None = None
     reproduced: tuple[str, ...] = ()
     different: tuple[str, ...] = ()
@@ -61,7 +63,7 @@ def rerun(
 ) -> Rerun:
     """Run the scripts that the report's reproduction section names over the task's data, within `seconds` in all."""
     data = {f.path: f.sha256 for f in task.manifest.files}
-    key = sha256_json({"version": 2, "tree": run.manifest.tree_sha256, "data": data, "seconds": seconds})
+    key = sha256_json({"version": 3, "tree": run.manifest.tree_sha256, "data": data, "seconds": seconds})
     kept = cache / f"rerun-{key[:32]}.json" if cache is not None else None
     if kept is not None and kept.is_file():
         try:
@@ -104,12 +106,14 @@ def _rerun(run: Run, task: Task, report: ParsedReport, seconds: float, folder: P
     scripts = scripts_to_run(run, report)
     if not scripts:
         return Rerun(problem="the reproduction section names no Python script of the run")
-    ends = time.monotonic() + seconds
+    started = time.monotonic()
+    ends = started + seconds
     data = {f.path: (task.path / f.path).read_bytes() for f in task.manifest.files}
     true, control = folder / "true", folder / "control"
     commands, problem = _run_scripts(run, scripts, data, true, ends, unsafe)
     _run_scripts(run, scripts, {path: _drawn_anew(path, raw) for path, raw in data.items()}, control, ends, unsafe)
-    return _compared(run, true, control, commands, problem)
+    taken = round(time.monotonic() - started, 1)
+    return replace(_compared(run, true, control, commands, problem), seconds=taken)
 
 
 def _run_scripts(
@@ -175,7 +179,8 @@ def _compared(run: Run, true: Path, control: Path, commands: tuple[str, ...], pr
         same = data == run.read_bytes(entry.path) or _same(frozen, _read(entry.path, data))
         follows = other is None or not (other == data or _same(_read(entry.path, data), _read(entry.path, other)))
         groups["reproduced" if same and follows else "different"].append(entry.path)
-    return Rerun(commands, problem, *(tuple(groups[name]) for name in ("reproduced", "different", "missing")))
+    reproduced, different, missing = (tuple(groups[name]) for name in ("reproduced", "different", "missing"))
+    return Rerun(commands, problem=problem, reproduced=reproduced, different=different, missing=missing)
 
 
 def _result(folder: Path, path: str) -> bytes | None:

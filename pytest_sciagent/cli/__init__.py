@@ -33,6 +33,8 @@ class Commands(click.Group):
         "ci": "ci",
         "export": "export",
         "selfcheck": "selfcheck",
+        "plan": "plan",
+        "doctor": "doctor",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from ..runs import Run
     from ..tasks import Task
 
+T = TypeVar("T")
 PATH = click.Path(path_type=Path)
 templates_option = click.option(
     "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
@@ -30,15 +34,23 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def sources_of(tasks: tuple[Path, ...], folder: Path | None, templates: Path | None = None) -> Sources:
-    """Where things lie: tasks, the ledger `folder`, and prompt templates of the user's own."""
+def sources_of(
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    templates: Path | None = None,
+    *,
+    canary: bool = False,
+    images: bool = False,
+) -> Sources:
+    """Where things lie: tasks, the ledger `folder`, and prompt templates of the user's own; and what else is asked."""
     from ..evaluation import Sources
     from ..judging.prompts import PACKAGED
     from ..judging.template_check import read_templates
 
     words = read_templates(templates) if templates is not None else PACKAGED
     ledger = folder.absolute() if folder else None
-    return Sources(Path.cwd(), tuple(t.absolute() for t in tasks), ledger, templates=words)
+    given = tuple(t.absolute() for t in tasks)
+    return Sources(Path.cwd(), given, ledger, canary=canary, images=images, templates=words)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:
@@ -61,6 +73,13 @@ def rubrics_of(names: tuple[str, ...]) -> list[Rubric]:
     from ..rubrics import DEFAULT_RUBRIC, load_rubric
 
     return [load_rubric(name, Path.cwd(), Path.cwd()) for name in names or (DEFAULT_RUBRIC,)]
+
+
+def progress(items: Sequence[T], label: str, least: int = 4) -> AbstractContextManager[Iterable[T]]:
+    """`items`, with a bar that tells on a terminal how far they are gone through, where there are `least` or more."""
+    if sys.stderr.isatty() and len(items) >= least:
+        return click.progressbar(items, label=label, file=sys.stderr)
+    return nullcontext(items)
 
 
 def named_task(task: str, folders: tuple[Path, ...]) -> Task:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import SciagentError
-from .common import PATH, find, sources_of, templates_option
+from .common import PATH, find, progress, sources_of, templates_option
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..evaluation import Sources
     from ..models import Rubric
-
-MANY = 4
-"""Runs from which on a terminal is told how far scoring is."""
 
 
 @click.command()
@@ -125,8 +120,6 @@ def _score(
     named = parse_identity(judge, parameters) if judge is not None else None
     opened = open_runs(find(runs), sources, rubric)
     whose = recorded_judge((o.case.ledger for o in opened if o.case), named, "--judge KIND:MODEL (and --judge-param)")
-    shown = sys.stderr.isatty() and len(opened) >= MANY
-    bar = click.progressbar(opened, label="scoring runs", file=sys.stderr) if shown else nullcontext(opened)
-    with bar as progress:
-        scored = [score_run(run, rubric, whose) for run in progress]
+    with progress(opened, "scoring runs") as shown:
+        scored = [score_run(run, rubric, whose) for run in shown]
     return cohort_table(scored, rubric, judge_name(whose.identity) if whose.identity is not None else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from ..errors import SciagentError
 from ..evaluation.questions import CANARY
@@ -32,9 +33,16 @@ def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
             return
         questions = list(_open(state, chosen, about_run, in_flight))
         with _ProgressLine(len(questions)) as line:
-            progress = pump(questions, client, state.terms, line.show)
+            progress = pump(questions, client, state.terms, partial(_show, state, line))
         if progress.fatal is not None:
             raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
+
+
+def _show(state: SessionState, line: _ProgressLine, progress: Progress) -> None:
+    """Keep what is being spent, which counts also where the session is interrupted, and show it."""
+    if not any(progress is known for known in state.asked):
+        state.asked.append(progress)
+    line.show(progress)
 
 
 def _open(

@@ -14,7 +14,7 @@ from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .output_options import Outputs, add_outputs, read_outputs
 from .sharding import Shard, parse_shard
-from .spending import Spending, add_spending, read_spending
+from .spending import Spending, add_spending, read_rerun, read_spending
 
 if TYPE_CHECKING:
     from ..judging.requests import Asking
@@ -53,6 +53,7 @@ class Options:
     shard: Shard | None
     spending: Spending
     canary: bool
+    images: bool
     rerun_seconds: float | None
     unsafe_rerun: bool
     rootdir: Path
@@ -163,6 +164,8 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_profile", "string", "profile, as --sciagent-profile"),
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
+    ("sciagent_images", "bool", "send figures to judges, as --sciagent-images"),
+    ("sciagent_rerun", "bool", "run agents' scripts again, as --sciagent-rerun"),
 )
 
 
@@ -215,7 +218,8 @@ def read_options(config: pytest.Config) -> Options:
         shard=parse_shard(shard) if (shard := given("sciagent_shard")) else None,
         spending=read_spending(config),
         canary=given("sciagent_canary"),
-        rerun_seconds=given("sciagent_rerun"),
+        images=given("sciagent_images") or config.getini("sciagent_images"),
+        rerun_seconds=read_rerun(config),
         unsafe_rerun=given("sciagent_unsafe_rerun"),
         rootdir=config.rootpath,
         base=base,

@@ -81,14 +81,25 @@ def add_spending(group: Any) -> None:
         "material, and none of its levels for that finding counts",
     )
     add(
+        "--sciagent-images",
+        action="store_true",
+        default=False,
+        help="send judges that see the figures that a finding names or speaks of by number (PNG and JPEG, at most 8); "
+        "answers given with figures are recorded apart from those without",
+    )
+    add(
         "--sciagent-rerun",
-        nargs="?",
+        action="store_true",
+        default=False,
+        help="run each run's own scripts again over the task's data, in a sandbox without network; results that come "
+        "out the same count as recalculated",
+    )
+    add(
+        "--sciagent-rerun-seconds",
         type=float,
-        const=DEFAULT_RERUN_S,
         default=None,
-        metavar="SECONDS",
-        help="run each run's own scripts again over the task's data, in a sandbox without network, for SECONDS at most "
-        f"(default {DEFAULT_RERUN_S:g}); results that come out the same count as recalculated",
+        metavar="N",
+        help=f"how long the scripts of one run may take, with --sciagent-rerun (default {DEFAULT_RERUN_S:g})",
     )
     add(
         "--sciagent-unsafe-rerun",
@@ -108,7 +119,7 @@ def read_spending(config: pytest.Config) -> Spending:
     from ..judging.prices import parse_price
 
     given = config.getoption
-    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm", "rerun")}
+    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm", "rerun_seconds")}
     for name, value in limits.items():
         if value is not None and not (math.isfinite(value) and value > 0):
             raise pytest.UsageError(f"--sciagent-{name.replace('_', '-')} {value:g}: a number above 0")
@@ -118,3 +129,17 @@ def read_spending(config: pytest.Config) -> Spending:
     except SciagentError as error:
         raise pytest.UsageError(f"--sciagent-price: {error}") from None
     return Spending(limits["max_cost"], limits["max_calls"], limits["rpm"], limits["tpm"], known)
+
+
+def read_rerun(config: pytest.Config) -> float | None:
+    """For how many seconds a run's own scripts may be run again; None where nobody asked for that.
+
+    Raises:
+        pytest.UsageError: a time, and no rerun.
+    """
+    seconds: float | None = config.getoption("sciagent_rerun_seconds")
+    if config.getoption("sciagent_rerun") or config.getini("sciagent_rerun"):
+        return seconds or DEFAULT_RERUN_S
+    if seconds is not None:
+        raise pytest.UsageError("--sciagent-rerun-seconds belongs to --sciagent-rerun, which runs agents' code again")
+    return None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..judging.clients import Client
     from ..judging.judge import Judge
     from ..judging.prompts import Templates
-    from ..judging.pump import Terms
+    from ..judging.pump import Progress, Terms
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
     from ..reporting.words import Words
@@ -39,7 +39,8 @@ WIRE = "sciagent"
 class SessionState:
     """One session. Heavy parts are imported and made on first use, so that a session without runs pays nothing.
 
-    `wire` is what a worker was told by its controller (`to_wire`).
+    `wire` is what a worker was told by its controller (`to_wire`). `asked`: what asking a provider came to. `fresh`:
+    the answers of this session by run label, once they are taken in.
     """
 
     def __init__(self, config: pytest.Config, options: Options, wire: dict[str, Any] | None = None) -> None:
@@ -54,6 +55,8 @@ class SessionState:
         self._cases: dict[Path, Case] = {}
         self._writer: WorkWriter | None = None
         self.has_asked = False
+        self.asked: list[Progress] = []
+        self.fresh: dict[str, list[LedgerEntry]] = {}
         self.notices: list[str] = []
         if wire is not None:
             from .index import RunIndex
@@ -151,6 +154,7 @@ class SessionState:
             self._live_folder,
             rerun=RerunWish(seconds, options.unsafe_rerun) if seconds is not None else None,
             canary=options.canary,
+            images=options.images,
             templates=self.templates,
         )
 
@@ -347,10 +351,10 @@ class SessionState:
         """
         from ..ledger import read_work
 
-        fresh = read_work(self.sources.work, self.session_id)
+        self.fresh = read_work(self.sources.work, self.session_id)
         for index in self.indexes.values():
-            if index.label in fresh and index.state == "sound":
-                self.case_of(index).answers.take_in(fresh[index.label])
+            if index.label in self.fresh and index.state == "sound":
+                self.case_of(index).answers.take_in(self.fresh[index.label])
 
     def save_records(self) -> None:
         """Put what work files hold for this session's runs into their records: its own, and what a killed session left.

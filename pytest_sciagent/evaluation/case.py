@@ -57,6 +57,7 @@ class Case:
     """One run under evaluation: everything that its criteria look at, read on first use and kept.
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
+    images: whether judges are sent figures as images.
     templates: the words of the prompts.
     memory: what the run's model knew of the task beforehand, by a memory probe; None where there is none.
     """
@@ -70,6 +71,7 @@ class Case:
     asking: Asking = "missing"
     rerun: RerunWish | None = None
     canary: bool = False
+    images: bool = False
     templates: Templates = PACKAGED
     memory: dict[str, JsonValue] | None = None
     verification_problem: str | None = None
@@ -229,7 +231,7 @@ class Case:
 
     @cached_property
     def questions(self) -> Questions:
-        return Questions(self.run, self.task, self.report, self.templates)
+        return Questions(self.run, self.task, self.report, self.templates, self.images)
 
     def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
         if finding_id is None:
@@ -245,9 +247,14 @@ class Case:
     def criterion_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[Request]:
         """The questions of the criteria, but for those whose facts wait for an answer about the run; of each finding
         first the canary, where it is wanted."""
+        yield from (request for request, waits in self.foreseen_questions(rubrics, judge) if not waits)
+
+    def foreseen_questions(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[tuple[Request, bool]]:
+        """As `criterion_questions`, each with whether it waits for an answer about the run. One that waits has no facts
+        yet, and may never be asked: its check may decide."""
         for finding in self.report.findings:
             if self.canary:
-                yield self.questions.canary(finding)
+                yield self.questions.canary(finding), False
             for rubric in rubrics:
                 for criterion in rubric.criteria:
                     if criterion.judge and criterion.scope == "finding":
@@ -255,8 +262,9 @@ class Case:
                             result = self.check(criterion, finding.id, judge)
                         except CheckFailed:
                             continue  # its verdict says so
-                        if result is None or result.outcome == "facts":
-                            yield self._request(criterion, finding.id, result)
+                        if result is None or result.outcome in {"facts", "waiting"}:
+                            waits = result is not None and result.outcome == "waiting"
+                            yield self._request(criterion, finding.id, result), waits
 
     # ---- facts about the run
 
@@ -328,18 +336,22 @@ class Case:
             if match is not None and match.object and match.finding == finding.id:
                 stated = [StatedQuantity(*astuple(s)) for s in stated_quantities(match, card, finding)]
                 numbers += from_card(card, stated, self._reference_values)
-        numbers += from_rerun(self._rerun, [e.path for e in self.artifacts.of(finding.artifacts, "result")])
+        numbers += from_rerun(
+            self.rerun_found or Rerun(), [e.path for e in self.artifacts.of(finding.artifacts, "result")]
+        )
         answer = self._answer(request, judge, PlanAnswer)
         if answer is not None:
             numbers += from_plans(answer.plans, finding, self.task)
         return Recomputation(tuple(numbers), answer is not None and all(match is not None for _, match in matches))
 
     @cached_property
-    def _rerun(self) -> Rerun:
-        """What the run's own code does on the task's data; nothing where the user did not ask for it."""
-        if self.rerun is None or self.task is None:
-            return Rerun()
+    def rerun_found(self) -> Rerun | None:
+        """What the run's own code does on the task's data; None where the user did not ask for it."""
         wish = self.rerun
+        if wish is None:
+            return None
+        if self.task is None:
+            return Rerun(problem=f"the task {self.run.manifest.task_id} is not known, so there are no data to run on")
         return rerun(self.run, self.task, self.report, wish.seconds, unsafe=wish.unsafe, cache=self.cache)
 
     @cached_property

@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 from ..digest import sha256_json
-from ..evidence import EvidencePackage, Piece, build_package
+from ..evidence import EvidencePackage, Figures, Piece, build_package
 from ..evidence.injection import MAX_FLAGS, Flag, find_instructions
 from ..findings import ParsedReport
-from ..judging.clients import Prompt
-from ..judging.prompts import PACKAGED, Templates, answer_schema
+from ..judging.clients import Image, Prompt
+from ..judging.prompts import PACKAGED, Templates, answer_schema, figure_digest
 from ..judging.requests import Kind, Request
 from ..models import Card, Criterion, Finding, Levels
 from ..runs import Run
@@ -24,15 +25,16 @@ CANARY = "canary"
 
 @dataclass
 class Questions:
-    """Makes the questions of one run; what they share is made once."""
+    """Makes the questions of one run; what they share is made once. `images`: judges are sent figures as well."""
 
     run: Run
     task: Task | None
     report: ParsedReport
     templates: Templates = PACKAGED
+    images: bool = False
     _packages: dict[str, EvidencePackage] = field(default_factory=dict)
     _materials: dict[str, str] = field(default_factory=dict)
-    _shared: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _shared: dict[str, tuple[str, str, tuple[Image, ...]]] = field(default_factory=dict)
     _canaries: dict[str, Request] = field(default_factory=dict)
     _flags: dict[Piece, tuple[Flag, ...]] = field(default_factory=dict)
 
@@ -62,22 +64,28 @@ class Questions:
 
         Lines are those of the text as it is shown, which for an excerpt are not the lines of its file.
         """
-        package = self._package(finding)
+        package = self.package(finding)
         names = Piece("list of files", "\n".join(package.inventory))
         return tuple(islice((f for piece in (*package.pieces, names) for f in self._flags_in(piece)), MAX_FLAGS))
 
     def left_out(self, finding: Finding) -> tuple[str, ...]:
         """What of the run the judge of `finding` is not shown, or not wholly, and why."""
-        return self._package(finding).left_out
+        return self.package(finding).left_out
 
     def _flags_in(self, piece: Piece) -> tuple[Flag, ...]:
         if piece not in self._flags:  # findings of a run share most of their pieces
             self._flags[piece] = find_instructions(piece.label, piece.text)
         return self._flags[piece]
 
-    def _package(self, finding: Finding) -> EvidencePackage:
+    @cached_property
+    def _figures(self) -> Figures:
+        return Figures(self.run)
+
+    def package(self, finding: Finding) -> EvidencePackage:
+        """What judges are shown of the run for `finding`."""
         if finding.id not in self._packages:
-            self._packages[finding.id] = build_package(self.run, finding, self.report.shared)
+            figures = self._figures.of(finding) if self.images else None
+            self._packages[finding.id] = build_package(self.run, finding, self.report.shared, figures=figures)
         return self._packages[finding.id]
 
     def _material(self, finding: Finding) -> str:
@@ -88,20 +96,27 @@ class Questions:
             if task is not None:
                 about = task.manifest
                 shown = [about.title, about.analysis_unit, about.t0, task.objective, task.data_guide]
-            self._materials[finding.id] = sha256_json({"package": self._package(finding).digest, "task": shown})
+            parts = {"package": self.package(finding).digest, "task": shown}
+            if self.package(finding).figures:
+                parts["figures"] = figure_digest()
+            self._materials[finding.id] = sha256_json(parts)
         return self._materials[finding.id]
 
     def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
-        nonce, shared = self._prefix(finding)
+        nonce, shared, images = self._prefix(finding)
         last = self.templates.criterion(nonce, criterion, facts)
-        return Prompt(self.templates.system(nonce), shared, last, "verdict", answer_schema("criterion"))
+        system = self.templates.system(nonce)
+        return Prompt(system, shared, last, "verdict", answer_schema("criterion"), images=images)
 
-    def _prefix(self, finding: Finding) -> tuple[str, str]:
-        """The mark of a finding's fences, and the text that all its criteria share: both made once a session."""
+    def _prefix(self, finding: Finding) -> tuple[str, str, tuple[Image, ...]]:
+        """The mark of a finding's fences, and the text and images that all its criteria share: made once a session."""
         if finding.id not in self._shared:
-            nonce = secrets.token_hex(8)
-            shared = self.templates.shared(nonce, self.task, finding, self._package(finding))
-            self._shared[finding.id] = nonce, shared
+            nonce, package, words = secrets.token_hex(8), self.package(finding), self.templates
+            images = tuple(
+                Image(words.figure(nonce, number, len(package.figures), figure), figure.media_type, figure.data)
+                for number, figure in enumerate(package.figures, start=1)
+            )
+            self._shared[finding.id] = nonce, words.shared(nonce, self.task, finding, package), images
         return self._shared[finding.id]
 
     def about_run(self) -> Iterator[Request]:

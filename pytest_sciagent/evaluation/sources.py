@@ -24,7 +24,7 @@ class Sources:
 
     live: a folder for the answers of this session alone; what is recorded elsewhere is then not read.
     rerun: whether, and for how long, runs' own code is run again.
-    canary: whether judges are also asked a criterion that nothing can meet (see `Case`).
+    canary, images: whether judges are also asked a criterion that nothing can meet, and sent figures (see `Case`).
     templates: the words of the prompts.
     """
 
@@ -34,6 +34,7 @@ class Sources:
     live: Path | None = None
     rerun: RerunWish | None = None
     canary: bool = False
+    images: bool = False
     templates: Templates = PACKAGED
 
     @cached_property
@@ -90,6 +91,7 @@ def open_case(
         asking,
         sources.rerun,
         sources.canary,
+        sources.images,
         sources.templates,
         memory_of(run.manifest, sources.probes),
     )

@@ -10,13 +10,26 @@ import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from ..text import one_line
+from .media import decode_image
 from .readers import Artifact, Table, Unreadable, needs_isolation, read_artifact
 
 MAX_ANSWER_BYTES = 512 * 1024 * 1024
-_MODULE = "pytest_sciagent.evidence.isolation"
+_PACKAGE = Path(__file__).resolve().parents[1]
+# The very package of this process, which need not be the one that is installed; nothing else comes from its folder.
+_START = """
+import importlib.util as util
+import sys
+folder = sys.argv[1]
+spec = util.spec_from_file_location("pytest_sciagent", f"{folder}/__init__.py", submodule_search_locations=[folder])
+sys.modules["pytest_sciagent"] = package = util.module_from_spec(spec)
+spec.loader.exec_module(package)
+from pytest_sciagent.evidence.isolation import main
+main()
+"""
 # Nothing of the session's environment: no keys, no proxies. One thread each keeps the address space small.
 _ENVIRONMENT = {
     "PATH": os.defpath,
@@ -40,8 +53,23 @@ def read_isolated(path: str, data: bytes, seconds: float = 30, memory_bytes: int
     """
     if not needs_isolation(path):
         return read_artifact(path, data)
-    request = {"path": path, "seconds": seconds, "memory": memory_bytes}
-    command = [sys.executable, "-I", "-W", "ignore", "-m", _MODULE]
+    return _in_child({"path": path}, data, seconds, memory_bytes)
+
+
+def check_image(
+    data: bytes, max_side: int, max_pixels: int, seconds: float = 30, memory_bytes: int = 2 << 30
+) -> dict[str, Any]:
+    """Format, width and height of an image whose pixels can all be decoded, which a child process has tried.
+
+    Raises:
+        Unreadable: larger than allowed, broken, no image; or the child died or was stopped.
+    """
+    return _in_child({"image": [max_side, max_pixels]}, data, seconds, memory_bytes).facts
+
+
+def _in_child(what: dict[str, Any], data: bytes, seconds: float, memory_bytes: int) -> Artifact:
+    request = {**what, "seconds": seconds, "memory": memory_bytes}
+    command = [sys.executable, "-I", "-W", "ignore", "-c", _START, str(_PACKAGE)]
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as complaint:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=answer, stderr=complaint, env=_ENVIRONMENT)
         try:
@@ -105,13 +133,11 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.readline())
     _limit(request["seconds"], request["memory"])
     try:
-        answer = _pack(read_artifact(request["path"], sys.stdin.buffer.read()))
+        data = sys.stdin.buffer.read()
+        image = request.get("image")
+        answer = _pack(decode_image(data, *image) if image else read_artifact(request["path"], data))
     except Unreadable as error:
         answer = json.dumps({"unreadable": error.reason}).encode()
     except MemoryError:
         answer = json.dumps({"unreadable": f"it needs more than {request['memory'] >> 20:,} MB of memory"}).encode()
     sys.stdout.buffer.write(answer)
-
-
-if __name__ == "__main__":
-    main()

@@ -118,3 +118,23 @@ def read_image(data: bytes) -> Artifact:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, TypeError, OverflowError):
         raise Unreadable("not an image") from None
     return Artifact("image", facts=facts)
+
+
+def decode_image(data: bytes, max_side: int, max_pixels: int) -> Artifact:
+    """As `read_image`, after all pixels were decoded once. For a process that may die.
+
+    Raises:
+        Unreadable: not an image, of more pixels than allowed by its header, or with pixels that can't be decoded.
+    """
+    from PIL import Image
+
+    image = read_image(data)
+    width, height = image.facts["width"], image.facts["height"]
+    if max(width, height) > max_side or width * height > max_pixels:
+        raise Unreadable(f"{width} x {height} pixels, more than {max_side:,} a side or {max_pixels:,} in all")
+    try:
+        with Image.open(io.BytesIO(data), formats=(image.facts["format"],)) as opened:
+            opened.load()
+    except Exception as error:  # decoders of a dozen formats raise what they like; the file is no image all the same
+        raise Unreadable(f"its pixels can't be decoded: {error}") from None
+    return image

@@ -12,6 +12,7 @@ from ..runs import Run, UnsafeFile
 from ..text import clean
 from .citations import readable_text
 from .excerpt import Cues, excerpt
+from .figures import ChosenFigures, Figure, is_drawing
 
 BUDGET = 60_000
 """Characters of evidence in one prompt, about 17,000 tokens."""
@@ -33,22 +34,33 @@ class Piece:
 
 @dataclass(frozen=True)
 class EvidencePackage:
-    """What a judge sees of a run for one finding."""
+    """What a judge sees of a run for one finding. `figures` only where images are sent."""
 
     pieces: tuple[Piece, ...]
     inventory: tuple[str, ...]
     left_out: tuple[str, ...]
+    figures: tuple[Figure, ...] = ()
 
     @cached_property
     def digest(self) -> str:
         """Digest of all that is shown and of what is said to be left out."""
         shown = [[p.label, sha256_bytes(p.text.encode("utf-8", "replace")), p.cut] for p in self.pieces]
-        return sha256_json({"pieces": shown, "inventory": list(self.inventory), "left_out": list(self.left_out)})
+        parts = {"pieces": shown, "inventory": list(self.inventory), "left_out": list(self.left_out)}
+        # Without figures the digest is what it was before there were any: recorded verdicts hang on it.
+        return sha256_json(parts | {"figures": [f.identity for f in self.figures]} if self.figures else parts)
 
 
-def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget: int = BUDGET) -> EvidencePackage:
+def build_package(
+    run: Run,
+    finding: Finding,
+    shared: Sequence[Section],
+    budget: int = BUDGET,
+    figures: ChosenFigures | None = None,
+) -> EvidencePackage:
     """Select the evidence for `finding`: its own section, the report's shared sections, the files it names, then the
     run's other text files, largest share to the named ones. The same run and finding give the same package.
+
+    figures: what is sent as images; None where the judge is sent text alone.
     """
     report = run.manifest.report or "report"
     cues = Cues.of(finding.section.text)
@@ -69,8 +81,8 @@ def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget:
         texts = []
         for path in group:
             try:
-                if run.files[path].role in _TEXTLESS:
-                    raise UnsafeFile("a figure: judges of text do not see it")
+                if run.files[path].role in _TEXTLESS and not (figures is not None and is_drawing(path)):
+                    raise UnsafeFile(_why_no_text(path, figures))
                 texts.append((path, clean(readable_text(run, path))))
             except UnsafeFile as error:
                 unreadable.append(f"{path}: {error}")
@@ -85,7 +97,8 @@ def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget:
         for path in [*named, *others]
         if path not in shown and not _listed(path, unreadable)
     ]
-    left_out += unreadable
+    sent = tuple(f"{figure.path}: " for figure in figures.sent) if figures is not None else ()
+    left_out += [note for note in unreadable if not note.startswith(sent)]
     inventory = [f"{f.path} ({f.role}, {f.bytes:,} bytes)" for f in run.manifest.files]
     if len(inventory) > MAX_INVENTORY:
         inventory = [*inventory[:MAX_INVENTORY], f"and {len(inventory) - MAX_INVENTORY} more files"]
@@ -93,7 +106,14 @@ def build_package(run: Run, finding: Finding, shared: Sequence[Section], budget:
         tuple(pieces),
         tuple(clean(i, 300) for i in inventory),
         tuple(clean(line, 300) for line in left_out[:MAX_INVENTORY]),
+        figures.sent if figures is not None else (),
     )
+
+
+def _why_no_text(path: str, figures: ChosenFigures | None) -> str:
+    if figures is None:
+        return "a figure: judges of text do not see it"
+    return figures.left_out.get(path, "sent as an image")
 
 
 def _listed(path: str, notes: Sequence[str]) -> bool:

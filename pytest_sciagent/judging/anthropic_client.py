@@ -60,13 +60,17 @@ class AnthropicClient(SdkClient):
     def body(self, prompt: Prompt) -> dict[str, Any]:
         """See `SdkClient`."""
         given = self._parameters
-        shared = {"type": "text", "text": prompt.shared, "cache_control": {"type": "ephemeral"}}
-        last = {"type": "text", "text": prompt.last}
+        shared: list[dict[str, Any]] = [{"type": "text", "text": prompt.shared}] if prompt.shared else []
+        for image in prompt.images:
+            source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+            shared += [{"type": "text", "text": image.label}, {"type": "image", "source": source}]
+        if shared:
+            shared[-1]["cache_control"] = {"type": "ephemeral"}
         request: dict[str, Any] = {
             "model": self.identity.model,
             "max_tokens": given.max_output_tokens or DEFAULT_MAX_TOKENS,
             # An empty block is refused by the API.
-            "messages": [{"role": "user", "content": [shared, last] if prompt.shared else [last]}],
+            "messages": [{"role": "user", "content": [*shared, {"type": "text", "text": prompt.last}]}],
         }
         if system := system_text(prompt, tell_schema=given.format == "prompt"):
             request["system"] = system

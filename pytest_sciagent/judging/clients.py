@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +30,20 @@ _KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image for judges that see. `label`: the words before it. `media_type`: image/png or image/jpeg."""
+
+    label: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+    @property
+    def base64(self) -> str:
+        """The data as they are sent."""
+        return b64encode(self.data).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What a judge is sent. `shared` is the same for many prompts and comes before `last`, so that it can be cached.
 
@@ -39,6 +54,7 @@ class Prompt:
         schema_name: a name for the schema, `[A-Za-z0-9_-]{1,64}`.
         schema: strict JSON schema of the answer.
         parts: where the prompt asks several criteria, what `last` says of each, by criterion id.
+        images: what is shown between `shared` and `last`.
     """
 
     system: str
@@ -47,6 +63,7 @@ class Prompt:
     schema_name: str
     schema: dict[str, Any]
     parts: dict[str, str] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,7 @@ class Reply:
         latency_s: seconds from the call to the reply, retries included.
         fatal: no further call can succeed (key, permission, model, parameter, quota): stop at once.
         code: the reason code of a failure, where it tells more than the status (`content_filter`, `http_500`).
+        lost: attempts that reached the provider and brought nothing back, so that they may be billed.
     """
 
     text: str | None
@@ -73,6 +91,7 @@ class Reply:
     latency_s: float
     fatal: bool = False
     code: str | None = None
+    lost: int = 0
 
     def __post_init__(self) -> None:
         if (self.text is None) == (self.status == "assessed"):

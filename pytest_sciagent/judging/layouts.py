@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage
@@ -25,6 +25,7 @@ from .clients import Prompt, Reply, failed
 from .decisions import is_decisions
 from .requests import Question
 
+T = TypeVar("T")
 PARAMETER = "layout"
 ITEM = "item"
 MAX_DECISIONS = 400
@@ -113,11 +114,11 @@ def calls_of(questions: Sequence[Question], judge: JudgeIdentity) -> list[Call]:
             calls.append(Call((question,)))
     for group in groups.values():
         group.sort(key=lambda question: question.request.key(judge))
-        calls += [Call(tuple(part), shared=True) for part in _even_parts(group, size)]
+        calls += [Call(tuple(part), shared=True) for part in even_parts(group, size)]
     return calls
 
 
-def _even_parts(group: Sequence[Question], size: int) -> Iterator[Sequence[Question]]:
+def even_parts(group: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """`group` in as few parts of at most `size` as there can be, none larger than another by more than one."""
     number = -(-len(group) // size)
     for part in range(number):
@@ -134,7 +135,9 @@ def shared_prompt(prompts: Mapping[str, Prompt]) -> Prompt:
         "additionalProperties": False,
     }
     parts = {name: prompt.last for name, prompt in prompts.items()}
-    return Prompt(first.system, first.shared, "\n".join([*parts.values(), _EACH]), "verdicts", schema, parts)
+    return Prompt(
+        first.system, first.shared, "\n".join([*parts.values(), _EACH]), "verdicts", schema, parts, first.images
+    )
 
 
 def take_apart(reply: Reply, ids: Sequence[str]) -> list[Reply]:

@@ -57,7 +57,9 @@ class OpenAIClient(SdkClient):
         """See `SdkClient`."""
         given = self._parameters
         # One string rather than parts: providers cache by prefix, and simple servers know only strings.
-        user = f"{prompt.shared}\n\n{prompt.last}" if prompt.shared else prompt.last
+        user: Any = f"{prompt.shared}\n\n{prompt.last}" if prompt.shared else prompt.last
+        if prompt.images:
+            user = _parts(prompt)
         request: dict[str, Any] = {
             "model": self.identity.model,
             "messages": [
@@ -102,6 +104,15 @@ class OpenAIClient(SdkClient):
             detail = str(dict_or_empty(choice.get("error")).get("message") or "the provider failed while answering")
             return failed("provider_error", detail, model_returned=model, usage=usage)
         return answered(content_text(message.get("content")), model, usage)
+
+
+def _parts(prompt: Prompt) -> list[dict[str, Any]]:
+    """The user message where it holds images: text and images in turn, what is shared first."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": prompt.shared}] if prompt.shared else []
+    for image in prompt.images:
+        url = f"data:{image.media_type};base64,{image.base64}"
+        parts += [{"type": "text", "text": image.label}, {"type": "image_url", "image_url": {"url": url}}]
+    return [*parts, {"type": "text", "text": prompt.last}]
 
 
 def _usage(body: dict[str, Any]) -> JudgeUsage:

@@ -16,7 +16,7 @@ from .run_answers import RUN_ANSWERS, strict_schema
 if TYPE_CHECKING:
     import jinja2
 
-    from ..evidence import EvidencePackage
+    from ..evidence import EvidencePackage, Figure
     from ..models import Card, Criterion, Finding
     from ..models.prior_art import Hit
     from ..tasks import Task
@@ -119,9 +119,19 @@ class Templates:
     def novelty(self, nonce: str, finding: Finding, hits: Sequence[Hit]) -> str:
         return self.render("novelty", nonce, finding=finding, hits=hits)
 
+    def figure(self, nonce: str, number: int, count: int, figure: Figure) -> str:
+        """The words before an image, always the package's own: which it is, and its file and caption, fenced."""
+        return self.render("figure", nonce, number=number, count=count, figure=figure)
+
 
 PACKAGED = Templates()
 """The package's own templates."""
+
+
+@cache
+def figure_digest() -> str:
+    """The digest of what is fixed in the words before an image."""
+    return sha256_bytes(packaged_source("figure").encode())
 
 
 def answer_schema(kind: str) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from ..errors import SciagentError
 from ..models import JudgeUsage, LedgerEntry
 from .clients import Client, Prompt, Reply, failed
+from .estimate import Size
 from .layouts import Call, calls_of
 from .prices import Price
-from .quota import Budget, estimate_tokens
+from .quota import Budget
 from .requests import Question as Question
 from .settle import settle
 
@@ -23,6 +24,8 @@ MIN_ROUND_S = 1.0
 """Calls that are turned away within so many seconds were in flight together, and count as one."""
 MAX_TRIES = 4
 """How often a question is asked that the provider turns away each time, each time with all retries of the client."""
+_NOT_FAILED = frozenset({"assessed", "unverified", "budget"})
+"""A call was answered, or there was none."""
 UNBILLED = frozenset({"rate_limited", "provider_error"})
 """Ends of a call that nobody pays for, unless the provider counted tokens."""
 
@@ -30,13 +33,21 @@ UNBILLED = frozenset({"rate_limited", "provider_error"})
 @dataclass
 class Progress:
     """How far the pump is, and what it has spent. `total`, `done`, `asking` and `failed` count questions, `in_flight`
-    counts calls, which may ask several. `fatal`: why no further call can succeed."""
+    counts calls, which may ask several. `fatal`: why no further call can succeed.
+
+    calls, failed_calls: all calls, and those that gave no usable answer to any of their questions; unpriced, uncounted:
+    calls without a known price, or whose tokens nobody told.
+    """
 
     total: int
     done: int = 0
     asking: int = 0
     in_flight: int = 0
     failed: int = 0
+    calls: int = 0
+    failed_calls: int = 0
+    unpriced: int = 0
+    uncounted: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
@@ -261,6 +272,7 @@ class _Pump:
         for question, own in zip(call.questions, call.replies(reply), strict=True):
             entry = settle(question.request, self._client.identity, own, question.context)
             entries.append(entry.model_copy(update=told))
+        self._progress.failed_calls += all(entry.status not in _NOT_FAILED for entry in entries)
         return _Answered(call, tuple(entries), reply)
 
     async def _paid(self, prompt: Prompt, questions: int) -> tuple[Reply, float]:
@@ -270,6 +282,9 @@ class _Pump:
         if budget is not None and not budget.reserve(estimate):
             return failed("budget", "the budget of this session is spent"), 0.0
         cost = estimate  # of a call that is broken off: it may be billed
+        progress = self._progress
+        progress.calls += 1
+        progress.unpriced += self._terms.price is None
         try:
             reply = await self._client.ask(prompt)
             cost = self._cost(reply, estimate)
@@ -280,7 +295,8 @@ class _Pump:
         if reply.text is not None:
             self._pace.answered()
             self._last_answer = time.monotonic()
-        progress, usage = self._progress, reply.usage
+        usage = reply.usage
+        progress.uncounted += usage.input_tokens is None and usage.output_tokens is None
         progress.input_tokens += usage.input_tokens or 0
         progress.cached_tokens += usage.cached_tokens or 0
         progress.output_tokens += usage.output_tokens or 0
@@ -294,19 +310,21 @@ class _Pump:
         return self._terms.price.cost(prompt_usage(prompt, self._answer_tokens * questions))
 
     def _cost(self, reply: Reply, estimate: float) -> float:
-        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away."""
+        """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away, and so does
+        each attempt that was lost on its way back."""
         usage = reply.usage
         if self._terms.price is None:
             return 0.0
+        lost = reply.lost * estimate
         if usage.input_tokens is None and usage.output_tokens is None:
-            return 0.0 if reply.status in UNBILLED else estimate
-        return self._terms.price.cost(usage)
+            return lost if lost or reply.status in UNBILLED else estimate
+        return self._terms.price.cost(usage) + lost
 
 
 def prompt_usage(prompt: Prompt, answer_tokens: int) -> JudgeUsage:
     """The tokens that a prompt and an answer of so many come to, before anybody has counted them."""
-    size = sum(len(part.encode("utf-8", "surrogatepass")) for part in (prompt.system, prompt.shared, prompt.last))
-    return JudgeUsage(input_tokens=estimate_tokens(size), output_tokens=answer_tokens)
+    size = Size.of(prompt)
+    return JudgeUsage(input_tokens=size.prefix + size.last, output_tokens=answer_tokens)
 
 
 def _added(entry: LedgerEntry, first: LedgerEntry) -> LedgerEntry:

@@ -23,6 +23,8 @@ _SPENT_BYTES = 256
 MAX_WAIT_S = 3600.0
 BURST_S = 0.1
 BYTES_PER_TOKEN = 3.5
+IMAGE_TOKENS = 1600
+"""What an image is reckoned at: about as many as providers count for one of a million pixels or more."""
 
 
 @contextmanager

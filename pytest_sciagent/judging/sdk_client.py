@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -19,6 +19,7 @@ from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, Model
 from ..text import one_line
 from .clients import NO_KEY, Connection, Prompt, Reply, failed
+from .quota import BYTES_PER_TOKEN, IMAGE_TOKENS
 
 if TYPE_CHECKING:
     import httpx2
@@ -88,8 +89,17 @@ def read_parameters(identity: JudgeIdentity, model: type[P]) -> P:
         raise SciagentError(f"judge {identity.label}: {problem}") from None
 
 
-_deadline: ContextVar[asyncio.Timeout] = ContextVar("deadline")
-"""The deadline of the question that the running task asks."""
+@dataclass
+class _Asking:
+    """The question that a task asks: when it must end, by how many bytes its images are longer than text of as many
+    tokens, and how many attempts were sent and have brought nothing back."""
+
+    deadline: asyncio.Timeout
+    excess: int
+    lost: int = 0
+
+
+_asking: ContextVar[_Asking] = ContextVar("asking")
 
 
 class SdkClient(ABC):
@@ -135,17 +145,31 @@ class SdkClient(ABC):
         """Close the connections."""
         await self.api.close()
 
+    async def models(self) -> tuple[str, ...]:
+        """The models that the server lists: whether it can be reached, and takes the key, without paying anything.
+
+        Raises:
+            SciagentError: it can't be reached, or refuses; with its own words.
+        """
+        try:
+            page = await self.api.models.list()
+            listed = [getattr(model, "id", None) for model in page.data or ()]
+        except self.sdk_error as error:
+            raise SciagentError(self.failure(error).detail) from None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise SciagentError(f"it lists no models: {self.safe(str(error))}") from None
+        return tuple(name for name in listed if isinstance(name, str))
+
     async def ask(self, prompt: Prompt) -> Reply:
         """See `Client`."""
         started = time.monotonic()
         limit = self._connection.deadline_s
+        asking = _Asking(asyncio.timeout(limit), _image_excess(prompt))
+        token = _asking.set(asking)
         try:
-            async with asyncio.timeout(limit) as deadline:
-                token = _deadline.set(deadline)
-                try:
-                    response = await self._send(prompt)
-                finally:
-                    _deadline.reset(token)
+            async with asking.deadline:
+                response = await self._send(prompt)
+                asking.lost -= 1
         except TimeoutError:
             reply = failed("timeout", f"no answer within {limit:g} s, retries included")
         except UnicodeEncodeError:
@@ -157,22 +181,27 @@ class SdkClient(ABC):
         else:
             reply = self._from_body(response.content.decode("utf-8", "replace"))
             if self._connection.gates is not None:
-                self._connection.gates.correct(_sent_bytes(response.request), reply.usage)
-        return replace(reply, detail=self.safe(reply.detail), latency_s=time.monotonic() - started)
+                self._connection.gates.correct(_sent_bytes(response.request) - asking.excess, reply.usage)
+        finally:
+            _asking.reset(token)
+        latency = time.monotonic() - started
+        return replace(reply, detail=self.safe(reply.detail), latency_s=latency, lost=asking.lost)
 
     async def _before_attempt(self, request: httpx2.Request) -> None:
         """Wait for the gates; the deadline moves on by as much."""
-        if self._connection.gates is None:
-            return
-        wait = self._connection.gates.reserve(_sent_bytes(request))
-        if wait > 0:
-            deadline = _deadline.get(None)
-            if deadline is not None and (when := deadline.when()) is not None:
-                deadline.reschedule(when + wait)
-            await asyncio.sleep(wait)
+        asking = _asking.get(None)
+        if self._connection.gates is not None:
+            wait = self._connection.gates.reserve(_sent_bytes(request) - (asking.excess if asking else 0))
+            if wait > 0:
+                if asking is not None and (when := asking.deadline.when()) is not None:
+                    asking.deadline.reschedule(when + wait)
+                await asyncio.sleep(wait)
+        _lose(1)
 
     async def _after_attempt(self, response: httpx2.Response) -> None:
-        """Tell who should know that the provider is busy."""
+        """Tell who should know that the provider is busy, and that what it turned away is not billed."""
+        if response.status_code >= 400:
+            _lose(-1)
         if response.status_code in BUSY_STATUS:
             seconds = _retry_after(response)
             if self._connection.gates is not None:
@@ -231,6 +260,8 @@ def _http_client(sdk: Any, hooks: dict[str, list[Any]]) -> httpx2.AsyncClient:
                 return await super().send(request, **how)
             except (httpx2.ConnectTimeout, httpx2.ConnectError) as error:
                 cause = error.__cause__
+                if not isinstance(cause, aiohttp.ClientError) or isinstance(cause, aiohttp.ClientConnectorError):
+                    _lose(-1)  # it has not reached the server
                 if not isinstance(cause, aiohttp.ClientError) or isinstance(cause, TimeoutError):
                     raise
                 # Some of these connections were there, and the server may have read the request.
@@ -245,6 +276,18 @@ def _http_client(sdk: Any, hooks: dict[str, list[Any]]) -> httpx2.AsyncClient:
 
 def _sent_bytes(request: httpx2.Request) -> int:
     return int(request.headers.get("content-length", 0))
+
+
+def _lose(attempts: int) -> None:
+    """Note that the running task's question has so many attempts more that were sent and not answered."""
+    asking = _asking.get(None)
+    if asking is not None:
+        asking.lost += attempts
+
+
+def _image_excess(prompt: Prompt) -> int:
+    """Images take far fewer tokens than their bytes would as text."""
+    return sum(len(image.base64) - round(IMAGE_TOKENS * BYTES_PER_TOKEN) for image in prompt.images)
 
 
 def _retry_after(response: httpx2.Response) -> float:

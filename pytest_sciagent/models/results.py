@@ -81,12 +81,13 @@ class BaselineResult(Part):
 
 
 class SystemScore(Part):
-    """Mean over tasks; `dimensions` are shares of points from 0 to 1."""
+    """Mean over tasks; `dimensions` and `layers` of acceptance are shares of points from 0 to 1."""
 
     name: str
     score: Ends
     tasks: int
     dimensions: dict[str, Ends]
+    layers: dict[str, Ends] = {}
 
 
 class CriterionResult(Part):
@@ -100,18 +101,32 @@ class CriterionResult(Part):
     key: Sha256 | None
 
 
+class EvidenceShown(Part):
+    """What judges were shown of a run: files with figures, and what was cut or left out."""
+
+    digest: Sha256
+    shown: tuple[str, ...]
+    figures: tuple[dict[str, str], ...]
+    left_out: tuple[str, ...]
+
+
 class FindingScored(Part):
+    """One finding. `compound`: what in its registration says that it may state several claims."""
+
     id: str
     number: int
     title: str
+    compound: tuple[str, ...] = ()
     score: Ends
     assessed: Number
     dimensions: dict[str, Ends]
+    layers: dict[str, Ends] = {}
+    evidence: EvidenceShown | None = None
     criteria: tuple[CriterionResult, ...]
 
 
 class RunScored(Part):
-    """One run. `id`: its node id. `state` broken: tampered or unreadable, no score; undelivered: counts as 0."""
+    """One run. `id`: its node id. `state` tampered: changed or unreadable, no score; undelivered: counts as 0."""
 
     id: str
     system: str
@@ -140,6 +155,7 @@ class ResultsFile(Part):
     """All scores and verdicts of one session.
 
     incomplete_because: why no gate is decided by it. notes: how the judge was asked, where that is not as usual.
+    spending: calls, tokens and dollars: `spent` by this session, and `saved` by replaying recorded answers.
     """
 
     schema_: Literal["sciagent-results/1"] = Field(alias="schema")
@@ -151,5 +167,6 @@ class ResultsFile(Part):
     gate: GatesResult | None
     baseline: BaselineResult | None = None
     notes: tuple[str, ...] = ()
+    spending: dict[str, dict[str, Number]] = {}
     systems: tuple[SystemScore, ...]
     runs: tuple[RunScored, ...]

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from ..evaluation import Case
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
-    from ..models import JudgeIdentity, Verdict
+    from ..models import JudgeIdentity, LedgerEntry, Verdict
     from .results import Results, RunResult, VerdictKey
+    from .spending import Spent
 
 _STOPPED = "the session was stopped"
 
@@ -45,6 +46,7 @@ class Board:
         self.results: Results | None = None
         self.pages: list[Path] = []
         self._by_nodeid = {index.nodeid: index for index in state.indexes.values()}
+        self._replayed: list[LedgerEntry] = []
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
@@ -105,6 +107,7 @@ class Board:
 
     def _add_up(self, stopped: str | None) -> Results:
         from .results import Results, system_results
+        from .spending import Spending, saved_by
 
         tested = {node.split("::", 1)[0] for node in self._seen}
         runs = tuple(
@@ -115,19 +118,34 @@ class Board:
         systems = system_results(runs)
         incomplete = stopped or self._incomplete()
         judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
-        return Results(runs, systems, self.state.rubrics, judge, incomplete, notes=tuple(self.state.notices))
+        spending = Spending(self._spent(), saved_by(self._replayed))
+        notes = tuple(self.state.notices)
+        return Results(runs, systems, self.state.rubrics, judge, incomplete, notes=notes, spending=spending)
+
+    def _spent(self) -> Spent:
+        """What this session asked: by the pump, and by judges of the user's own."""
+        from .spending import spent_by
+
+        fresh = [entry for entries in self.state.fresh.values() for entry in entries]
+        pumped = self.state.judge.identity if self.state.asked else None
+        return spent_by(self.state.asked, [entry for entry in fresh if entry.judge != pumped])
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
         from .results import run_result
 
         case = self.state.case_of(index) if index.state == "sound" else None
+        if case is not None and not may_ask:
+            case.rerun = None  # a session that was stopped starts no script any more
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
         result = run_result(index, case, verdicts, self.state.rubrics, judge)
         mask = self.state.words.mask  # the words of verdicts are masked when they come in
         result = replace(result, findings=tuple(replace(f, title=mask(f.title)) for f in result.findings))
         if case is not None:
-            result = replace(result, costs=_costs(case, verdicts.values(), judge))
+            answers = _answers(case, verdicts.values(), judge)
+            new = {entry.key for entry in self.state.fresh.get(index.label, ())}
+            self._replayed += [entry for entry in answers if entry.key not in new]
+            result = replace(result, costs=tuple(entry.cost_usd for entry in answers))
         if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run
             return result
         return replace(result, perturbations=tuple(case.perturbations(judge)))
@@ -203,6 +221,10 @@ class Board:
         write_outcomes(terminalreporter)
         if self.results is not None:
             write_summary(terminalreporter, self.results, self.state.config.get_verbosity())
+        elif self.state.asked:  # interrupted before anything was scored, but not before anything was paid
+            from .spending import spent_line
+
+            terminalreporter.write_line(f"sciagent: {spent_line(self._spent())}")
         if self.pages:
             beside = f" (and {len(self.pages) - 1} pages beside it)" if len(self.pages) > 1 else ""
             terminalreporter.write_line(f"HTML report: {one_line(str(self.pages[0]))}{beside}")
@@ -210,15 +232,15 @@ class Board:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
 
 
-def _costs(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[float | None, ...]:
-    """What each recorded answer cost that a run was judged by, those about the whole run included."""
+def _answers(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[LedgerEntry, ...]:
+    """The recorded answers that a run was judged by, those about the whole run included."""
     keys = {verdict.key for verdict in verdicts if verdict.key is not None}
     if judge.identity is not None:
         asked = [*case.questions.about_run()]
         asked += [case.questions.canary(finding) for finding in case.report.findings] if case.canary else []
         keys |= {request.key(judge.identity) for request in asked}
     entries = (case.ledger.get(key) for key in sorted(keys))
-    return tuple(entry.cost_usd for entry in entries if entry is not None)
+    return tuple(entry for entry in entries if entry is not None)
 
 
 def _drop_empty_teardowns(config: pytest.Config, nodeids: Collection[str]) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..evidence import EvidencePackage
 from ..ledger.store import write_atomically
 from ..models import Verdict
 from ..plain import to_plain
 from ..scoring import Interval
 from .results import FindingResult, Results, RunResult
+from .spending import spending_as_json
 
 if TYPE_CHECKING:
     from ..gates.against import AgainstBaseline
@@ -44,6 +47,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         **({"notes": list(results.notes)} if results.notes else {}),
         "gate": _gate(results),
         "baseline": None if results.against is None else _against(results.against),
+        "spending": spending_as_json(results.spending),
         "systems": [
             {"name": s.name, "score": _interval(s.score), "tasks": s.tasks, "dimensions": _shares(s.dimensions)}
             | {"layers": _shares(s.layers)}
@@ -106,6 +110,7 @@ def _run(run: RunResult) -> dict[str, Any]:
             {"finding": f, "card": p.card, "family": p.family, "survive": p.survive, "metrics": to_plain(p.metrics)}
             for f, p in run.perturbations
         ],
+        "rerun": None if run.rerun is None else to_plain(asdict(run.rerun)),
         "terms": None
         if terms is None
         else {
@@ -134,7 +139,18 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),
         "layers": _shares(finding.layers),
+        "evidence": None if finding.package is None else _evidence(finding.package),
         "criteria": [_verdict(v) for v in finding.verdicts],
+    }
+
+
+def _evidence(package: EvidencePackage) -> dict[str, Any]:
+    """What judges were shown of the run: which text, with which figures, and what was cut or left out."""
+    return {
+        "digest": package.digest,
+        "shown": [piece.label for piece in package.pieces],
+        "figures": [{"file": figure.path, "caption": to_plain(figure.caption)} for figure in package.figures],
+        "left_out": list(package.left_out),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..gates.thresholds import verdicts_of
+from .spending import spending_as_json
 
 if TYPE_CHECKING:
     from ..models import Verdict
@@ -17,7 +18,7 @@ _NAMES = {1.0: "full", 0.5: "half", 0.0: "zero"}
 
 
 def tell_junit(plugins: Iterable[object], results: Results) -> None:
-    """Put scores, counts of levels and the gates' decisions where those of `plugins` take them that write such a file.
+    """Give scores, counts of levels, the spending and the gates' decisions to those of `plugins` that write such a file.
 
     JUnit knows no half: a criterion at level 0.5 passes. Its own property `level` and the count here show it.
     """
@@ -33,6 +34,8 @@ def _properties(results: Results) -> Iterator[tuple[str, str]]:
         told += [(f"sciagent_gate_{n}", decision) for n, decision in enumerate(results.decisions, 1)]
         for name, decision in told:
             yield name, f"{decision.outcome}: {decision.sentence}"
+    for part, amounts in spending_as_json(results.spending).items():
+        yield from ((f"sciagent_{part}_{name}", str(amount)) for name, amount in amounts.items())
     for system in results.systems:
         yield f"sciagent_score_{system.name}", system.score.show()
     counts = level_counts(results)

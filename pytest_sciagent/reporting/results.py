@@ -27,10 +27,13 @@ from ..scoring import (
     score_run_v1,
     shares_by_layer,
 )
+from .spending import Spending
 
 if TYPE_CHECKING:
+    from ..checks.rerun import Rerun
     from ..collection.index import RunIndex
     from ..evaluation import Case
+    from ..evidence import EvidencePackage
     from ..gates import Decision
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
@@ -48,6 +51,7 @@ class FindingResult:
     """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension and layer.
 
     compound: what in its registration says that it may state several claims (told, never scored).
+    package: what judges were shown of the run; None where no judge has told a verdict.
     """
 
     id: str
@@ -58,6 +62,7 @@ class FindingResult:
     dimensions: Mapping[str, Interval]
     compound: tuple[str, ...] = ()
     layers: Mapping[Layer, Interval] = field(default_factory=dict)
+    package: EvidencePackage | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class RunResult:
 
     feasible: the total without what the task makes impossible; None where it makes nothing impossible.
     perturbations: for each reference card that a finding matches, whether it survives the task's own perturbations.
+    rerun: what the run's own code did when it was run again; None where nobody asked for that.
     costs: US dollars of each recorded answer that it was judged by; None where that is not recorded.
     """
 
@@ -79,6 +85,7 @@ class RunResult:
     feasible: Interval | None = None
     perturbations: tuple[tuple[str, Perturbation], ...] = ()
     costs: tuple[float | None, ...] = ()
+    rerun: Rerun | None = None
 
     @property
     def dimensions(self) -> dict[str, Interval]:
@@ -106,7 +113,7 @@ class SystemResult:
 class Results:
     """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `notes`
     tell how the judge was asked, where that is not as usual; `against` is what differs from the baseline, where there
-    is one."""
+    is one; `spending` what was asked and what replay has saved."""
 
     runs: tuple[RunResult, ...]
     systems: tuple[SystemResult, ...]
@@ -117,6 +124,7 @@ class Results:
     decisions: tuple[Decision, ...] = ()
     notes: tuple[str, ...] = ()
     against: AgainstBaseline | None = None
+    spending: Spending = field(default_factory=Spending)
 
 
 def run_result(
@@ -141,6 +149,7 @@ def run_result(
     for finding in case.report.findings:
         levels = {v.criterion_id: v.level for v in of(finding.id)}
         criteria = [c for c in rubric.criteria if c.scope == "finding"]
+        judged = any(verdict.judge is not None for verdict in of(finding.id))
         findings.append(
             FindingResult(
                 finding.id,
@@ -151,12 +160,13 @@ def run_result(
                 _dimensions(criteria, levels),
                 compound_signs(finding),
                 shares_by_layer(criteria, levels),
+                case.questions.package(finding) if judged else None,
             )
         )
     facts = case.run_facts(judge)
     terms, total = _total(rubric, findings, verdicts, facts)
     assessed = sum((f.score.assessed for f in findings), start=Fraction(0)) / len(findings)
-    result = RunResult(index, tuple(findings), of(None), facts, terms, total, assessed)
+    result = RunResult(index, tuple(findings), of(None), facts, terms, total, assessed, rerun=case.rerun_found)
     impossible = infeasible(case.task.manifest if case.task is not None else None, rubric)
     return replace(result, feasible=feasible_total(result, rubric, impossible)) if impossible else result
 

@@ -10,6 +10,7 @@ from ..collection.status import HALF, NOT_ASSESSED
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
 from ..text import clean, one_line
+from .spending import spending_lines
 
 if TYPE_CHECKING:
     import pytest
@@ -53,11 +54,12 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
             reporter.write_line(line)
         for line in comparison_lines(results):
             reporter.write_line(line)
-        for line in _worst(results):
+        for line in (*_reruns(results), *_worst(results)):
             reporter.write_line(line)
         for line in _notes(results):
             reporter.write_line(line)
-        reporter.write_line("")
+        for line in ("", *spending_lines(results.spending), ""):
+            reporter.write_line(line)
     for system in results.systems:
         tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"
         reporter.write_line(f"{system.name}: {system.score.show()} ({tasks})", bold=True)
@@ -175,6 +177,23 @@ def _feasible(results: Results) -> Iterator[str]:
         assert run.feasible is not None
         assert run.total is not None
         yield f"  {run.index.label}: {run.feasible.show()} (published profile: {run.total.show()})"
+
+
+def _reruns(results: Results) -> Iterator[str]:
+    """What runs' own scripts did when they were run again."""
+    told = [(run.index.label, run.rerun) for run in results.runs if run.rerun is not None]
+    if told:
+        yield ""
+        yield "runs' own scripts, run again over the task's data and over other data"
+    for label, found in told:
+        problem = f"; {one_line(found.problem, 200)}" if found.problem else ""
+        if not found.commands:
+            yield f"  {label}: nothing was run{problem}"
+            continue
+        results_of = ((found.reproduced, "the same"), (found.different, "otherwise"), (found.missing, "not written"))
+        counts = ", ".join(f"{len(paths)} {how}" for paths, how in results_of)
+        scripts = f"{_count(len(found.commands), 'script')} in {found.seconds:g} s"
+        yield f"  {label}: {scripts}; results {counts}{problem}"
 
 
 def _worst(results: Results) -> Iterator[str]:

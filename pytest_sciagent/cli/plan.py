@@ -1,0 +1,319 @@
+"""The command that tells what asking judges would take, before anybody is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import SciagentError
+from ..text import one_line
+from .common import PATH, cases_of, progress, rubrics_of, sources_of
+
+if TYPE_CHECKING:
+    from ..evaluation import Case
+    from ..judging.estimate import AnswerLengths, Estimate, Pace
+    from ..judging.prices import Price
+    from ..models import JudgeIdentity, Rubric
+
+SCHEMA = "sciagent-plan/1"
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """What one judge would take, layout by layout. `price_from`: where the price is from, or why there is none."""
+
+    judge: JudgeIdentity
+    price: Price | None
+    price_from: str
+    lengths: AnswerLengths
+    estimates: tuple[Estimate, ...]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--judge", "judges", multiple=True, required=True, metavar="KIND:MODEL", help="Who would be asked (repeatable)."
+)
+@click.option("--judge-param", multiple=True, metavar="NAME=VALUE", help="A parameter of every judge (repeatable).")
+@click.option(
+    "--layout", "layouts", multiple=True, metavar="LAYOUT", help="item, group:N or finding (default: all, group:4)."
+)
+@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@click.option("--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: truthinsight).")
+@click.option("--canary", is_flag=True, help="With the canary question, as --sciagent-canary.")
+@click.option("--images", is_flag=True, help="With figures as images, as --sciagent-images.")
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="[KIND:MODEL=]IN/OUT",
+    help="Dollars for a million tokens, IN/OUT or IN/CACHED/OUT (repeatable; default: a list in a package).",
+)
+@click.option("--in-flight", type=click.IntRange(min=1), default=64, show_default=True, help="Calls at one time.")
+@click.option("--rpm", type=_POSITIVE, default=None, help="Calls a minute at most.")
+@click.option("--tpm", type=_POSITIVE, default=None, help="Tokens a minute at most.")
+@click.option("--seconds", type=_POSITIVE, default=None, help="Seconds of one call (default: as recorded, else 8).")
+@click.option(
+    "--answer-tokens",
+    type=_POSITIVE,
+    default=None,
+    help="Tokens of one answer, thinking included (default: as recorded, else the usual without thinking).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def plan(
+    runs: tuple[Path, ...],
+    judges: tuple[str, ...],
+    judge_param: tuple[str, ...],
+    layouts: tuple[str, ...],
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    rubrics: tuple[str, ...],
+    canary: bool,
+    images: bool,
+    prices: tuple[str, ...],
+    in_flight: int,
+    rpm: float | None,
+    tpm: float | None,
+    seconds: float | None,
+    answer_tokens: float | None,
+    as_json: bool,
+) -> None:
+    """Tell what it would take to let judges answer what is open about RUNS: calls, tokens, dollars, time.
+
+    Nobody is asked.
+
+    What is recorded already is not asked again, so it is not counted. The prompts are made as for a judge; how long
+    answers will be is what is most uncertain: models that think may write ten times as much.
+
+    \b
+    Examples:
+        sciagent plan runs/ --judge openai:MODEL --judge anthropic:MODEL --rpm 500
+        sciagent plan runs/ --judge openai:MODEL --price 1/0.1/5 --answer-tokens 1200
+    """
+    from ..evaluation.planning import Planner
+    from ..judging.estimate import Pace
+    from ..judging.identity import parse_identity
+
+    named = [parse_identity(judge, judge_param) for judge in dict.fromkeys(judges)]
+    given = _prices(prices, named)
+    pace = Pace(in_flight, rpm, tpm)
+    chosen = rubrics_of(rubrics)
+    cases = cases_of(runs, sources_of(tasks, folder, canary=canary, images=images))
+    planner = Planner(chosen)
+    jobs = [(judge, layout) for judge in named for layout in _layouts(judge, layouts)]
+    found: dict[str, list[Estimate]] = {}
+    known: dict[str, tuple[Price | None, str, AnswerLengths]] = {}
+    with progress(jobs, "making prompts", 2) as shown:
+        for judge, layout in shown:
+            if judge.text not in known:
+                known[judge.text] = (*_price(judge, given), _lengths(judge, cases, answer_tokens, seconds))
+            price, _, lengths = known[judge.text]
+            found.setdefault(judge.text, []).append(_estimate(planner, cases, judge, layout, lengths, price, pace))
+    plans = [JudgePlan(j, *known[j.text], tuple(found.get(j.text, ()))) for j in named]
+    if as_json:
+        click.echo(json.dumps(_as_json(cases, chosen, plans, pace), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(_lines(cases, chosen, plans, pace)))
+
+
+def _estimate(
+    planner: Any,
+    cases: Sequence[Case],
+    judge: JudgeIdentity,
+    layout: str,
+    lengths: AnswerLengths,
+    price: Price | None,
+    pace: Pace,
+) -> Estimate:
+    from ..judging.decisions import is_decisions
+    from ..judging.estimate import estimate
+    from ..judging.layouts import with_layout
+
+    asked = with_layout(judge, layout)
+    name = "decisions" if is_decisions(judge) else layout
+    questions = [question for case in cases for question in planner.open_questions(case, asked)]
+    return estimate(questions, asked, name, lengths, price, pace)
+
+
+def _layouts(judge: JudgeIdentity, wanted: tuple[str, ...]) -> list[str]:
+    """The layouts wanted, or all that `judge` has."""
+    from ..judging.decisions import is_decisions
+    from ..judging.estimate import HANDOFF_LAYOUTS, LAYOUTS
+    from ..judging.layouts import ITEM, with_layout
+
+    for layout in wanted:
+        with_layout(judge, layout)
+    if wanted:
+        return list(dict.fromkeys(wanted))
+    return [ITEM] if is_decisions(judge) else list(HANDOFF_LAYOUTS if judge.kind == "handoff" else LAYOUTS)
+
+
+def _prices(texts: Iterable[str], judges: Sequence[JudgeIdentity]) -> dict[str, Price]:
+    """The prices given, by the label of their judge; under the empty label that of all others."""
+    from ..judging.prices import parse_price
+
+    found = {}
+    for text in texts:
+        label, _, price = text.rpartition("=")
+        if label and label not in {judge.label for judge in judges}:
+            raise SciagentError(f"--price {text}: no --judge {label} is given")
+        found[label] = parse_price(price)
+    return found
+
+
+def _price(judge: JudgeIdentity, given: dict[str, Price]) -> tuple[Price | None, str]:
+    from ..judging.prices import find_price
+
+    price = given.get(judge.label) or given.get("")
+    if price is not None:
+        return price, "given by --price"
+    price = find_price(judge)
+    if price is None:
+        return None, "not known: give it with --price IN/OUT or IN/CACHED/OUT"
+    return price, "listed in the package genai-prices; check it with the provider"
+
+
+def _lengths(judge: JudgeIdentity, cases: Sequence[Case], tokens: float | None, seconds: float | None) -> AnswerLengths:
+    from ..judging.estimate import AnswerLengths
+
+    entries = [entry for case in cases for entry in case.ledger.entries]
+    return AnswerLengths.of(judge, entries).with_given(tokens, seconds)
+
+
+# ---- shown
+
+
+def _lines(cases: Sequence[Case], rubrics: Sequence[Rubric], plans: Sequence[JudgePlan], pace: Pace) -> list[str]:
+    findings = sum(len(case.report.findings) for case in cases)
+    names = ", ".join(f"{rubric.id} {rubric.version}" for rubric in rubrics)
+    limits = [f"{pace.in_flight} in flight"]
+    limits += [f"{value:g} {name} a minute" for value, name in ((pace.rpm, "calls"), (pace.tpm, "tokens")) if value]
+    lines = [f"{len(cases)} runs, {findings} findings; rubric {names}; {', '.join(limits)}"]
+    for plan in plans:
+        lines += ["", one_line(plan.judge.label, 100), *_table(plan)]
+        lines += [f"  {note}" for note in _notes(plan)]
+    return [*lines, "", *_how()]
+
+
+_COLUMNS = (
+    "layout",
+    "questions",
+    "calls",
+    "tokens in",
+    "cached",
+    "out",
+    "USD",
+    "no cache",
+    "batch USD",
+    "time",
+    "batch",
+)
+
+
+def _table(plan: JudgePlan) -> list[str]:
+    rows = [list(_COLUMNS), *(_row(estimate) for estimate in plan.estimates)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(_COLUMNS))]
+    return [
+        "  "
+        + "  ".join(
+            f"{cell:<{w}}" if n == 0 else f"{cell:>{w}}" for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+
+
+def _row(e: Estimate) -> list[str]:
+    dollars = ["?" if value is None else f"{value:,.2f}" for value in (e.cost, e.cost_without_cache)]
+    batch = "-" if e.batch_hours is None else "?" if e.batch_cost is None else f"{e.batch_cost:,.2f}"
+    counts = (e.questions, e.calls, e.input_tokens, e.cached_tokens, e.output_tokens)
+    hours = "-" if e.batch_hours is None else f"<= {e.batch_hours} h"
+    return [e.layout, *(f"{count:,}" for count in counts), *dollars, batch, _duration(e.seconds), hours]
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _notes(plan: JudgePlan) -> list[str]:
+    """What the numbers of one judge rest on."""
+    from ..judging.clients import KEY_VARIABLES
+
+    price, lengths = plan.price, plan.lengths
+    notes = [f"price: {plan.price_from}"]
+    if price is not None:
+        cached = "cached as other input" if price.cached is None else f"{price.cached:g} cached"
+        told = f"{price.input:g} in, {cached}, {price.output:g} out, USD for a million tokens"
+        saved = [(e.layout, (e.cost_without_cache or 0) - (e.cost or 0)) for e in plan.estimates]
+        shown = ", ".join(f"{layout} {dollars:,.2f}" for layout, dollars in saved)
+        notes = [f"price: {told} ({plan.price_from})", f"saved by the provider's cache of prompts, USD: {shown}"]
+    tokens = ", ".join(f"{kind} {value:.0f}" for kind, value in lengths.tokens.items())
+    timed = f"median of {lengths.timed} recorded" if lengths.timed else lengths.untimed
+    notes.append(f"tokens of an answer: {tokens} ({lengths.source})")
+    if plan.judge.kind in KEY_VARIABLES:
+        notes.append(f"seconds of a call: {lengths.seconds:.1f} ({timed})")
+    waiting = max((e.waiting for e in plan.estimates), default=0)
+    if waiting:
+        notes.append(
+            f"{waiting} of the questions wait for answers about the run: code may then decide them; reckoned without "
+            "the facts that will be shown"
+        )
+    return notes
+
+
+def _how() -> list[str]:
+    """What is estimated, and how: nothing in the tables is counted by a provider."""
+    from ..judging.estimate import CACHE_FLOOR
+    from ..judging.quota import BYTES_PER_TOKEN, IMAGE_TOKENS
+
+    return [
+        "How this is estimated:",
+        f"  tokens in: the bytes of the prompts / {BYTES_PER_TOKEN:g}; no call is refused, cut short or repeated",
+        f"  an image: {IMAGE_TOKENS:,} tokens",
+        f"  cached: what prompts of one finding share, from the second call on, from {CACHE_FLOOR:,} tokens on",
+        "  left out: what some providers ask for putting a prompt into their cache",
+        "  batch: half the price of live calls, none of it cached; the questions about runs come a batch earlier",
+    ]
+
+
+def _as_json(
+    cases: Sequence[Case], rubrics: Sequence[Rubric], plans: Sequence[JudgePlan], pace: Pace
+) -> dict[str, Any]:
+    from ..judging.quota import BYTES_PER_TOKEN
+
+    return {
+        "schema": SCHEMA,
+        "runs": [case.run.label for case in cases],
+        "findings": sum(len(case.report.findings) for case in cases),
+        "rubrics": [{"id": r.id, "version": r.version, "digest": r.digest} for r in rubrics],
+        "pace": asdict(pace),
+        "bytes_per_token": BYTES_PER_TOKEN,
+        "judges": [
+            {
+                "judge": plan.judge.as_json(),
+                "price": None if plan.price is None else asdict(plan.price),
+                "price_from": plan.price_from,
+                "answer_tokens": {kind: round(value, 1) for kind, value in plan.lengths.tokens.items()},
+                "answer_tokens_from": plan.lengths.source,
+                "answers_recorded": plan.lengths.recorded,
+                "call_seconds": round(plan.lengths.seconds, 3),
+                "calls_timed": plan.lengths.timed,
+                "layouts": [_rounded(asdict(estimate)) for estimate in plan.estimates],
+            }
+            for plan in plans
+        ],
+    }
+
+
+def _rounded(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}

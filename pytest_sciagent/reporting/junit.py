@@ -18,7 +18,7 @@ _NAMES = {1.0: "full", 0.5: "half", 0.0: "zero"}
 
 
 def tell_junit(plugins: Iterable[object], results: Results) -> None:
-    """Give scores, counts of levels, the spending and the gates' decisions to those of `plugins` that write such a file.
+    """Give scores, counts of levels, the spending and the decisions to those of `plugins` that write such a file.
 
     JUnit knows no half: a criterion at level 0.5 passes. Its own property `level` and the count here show it.
     """

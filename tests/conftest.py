@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
+from pages import shipped_report
 from sample import Cohort
 
 import pytest_sciagent
@@ -48,3 +50,10 @@ def cohort(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Cohort
     for name in ("PYTEST_ADDOPTS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     return Cohort(pytester)
+
+
+@pytest.fixture(scope="session")
+def shipped_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The HTML report of the shipped runs of one task, with gates and a baseline; `results.json` lies beside it."""
+    gates = ("--sciagent-min-score=70", "--sciagent-baseline=runs/plain/astronomy_activity_cycle", "--sciagent-no-fall")
+    return shipped_report(tmp_path_factory.mktemp("shipped"), *gates)

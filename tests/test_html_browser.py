@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pages import Tab, new_tab, shipped_report, start_browser
+from pages import Tab, new_tab, start_browser
 from PIL import Image
 from sample import Cohort
 
@@ -26,10 +26,10 @@ def browser() -> Iterator[Browser]:
     yield from start_browser()
 
 
-@pytest.fixture(scope="module")
-def report(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def report(browser: Browser, shipped_page: Path) -> Path:
     """The report of two shipped runs; made only where there is a browser to look at it."""
-    return shipped_report(tmp_path_factory.mktemp("browser"), "--sciagent-min-score=70")
+    return shipped_page
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pages import by_class, items_of, parse, shipped_report, words
+from pages import by_class, items_of, parse, words
 from sample import Cohort
 
 from pytest_sciagent.reporting.html import pages
@@ -25,12 +25,9 @@ LEVEL = {0: "zero", 0.5: "half", 1: "full"}
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, Any]]:
-    """The page of the shipped runs of one task with gates and a baseline, and the JSON file of the same session."""
-    folder = tmp_path_factory.mktemp("shipped")
-    gates = ("--sciagent-min-score=70", "--sciagent-baseline=runs/plain/astronomy_activity_cycle", "--sciagent-no-fall")
-    report = shipped_report(folder, *gates)
-    return parse(report), json.loads((folder / "results.json").read_text("utf-8"))
+def shipped(shipped_page: Path) -> tuple[Any, dict[str, Any]]:
+    """The page of the shipped runs of one task, and the JSON file of the same session."""
+    return parse(shipped_page), json.loads((shipped_page.parent / "results.json").read_text("utf-8"))
 
 
 def _verdicts(results: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -328,6 +325,16 @@ def test_long_names_and_odd_places(cohort: Cohort, monkeypatch: pytest.MonkeyPat
     assert "../a%20b%231%3F.html" in links
     targets = {a.get("href", "").split("#")[0] for a in parse(cohort.root / "a b#1?.html").iter("a")}
     assert f"a%20b%231%3F_files/{page.name}" in targets
+
+
+def test_notes_of_the_session_are_shown(cohort: Cohort) -> None:
+    cohort.run(findings=1)
+    (cohort.root / "words").mkdir()
+    shipped = Path(pages.__file__).parents[2] / "judging" / "templates" / "criterion.j2"
+    (cohort.root / "words" / "criterion.j2").write_text(f"Weigh this with care.\n{shipped.read_text()}")
+    page = _report(cohort, "--sciagent-templates=words", code=0)
+    decision = next(one for one in page.iter("section") if one.get("id") == "decision")
+    assert "prompt templates of your own: criterion.j2" in words(decision)
 
 
 def test_a_selection_shows_what_was_tested(cohort: Cohort) -> None:

@@ -10,7 +10,7 @@ from ..safe import Safe
 from .costs import COST_HEAD, system_costs
 from .facts import more
 from .items import bar
-from .runs import Material
+from .runs import MAX_NOTES, Material, bounded
 from .views import (
     OUTCOMES,
     CohortView,
@@ -117,6 +117,7 @@ def cohort_view(results: Results, tally: Tally, material: Material, baseline: st
         change_counts={change: len(items) for change, items in changes.items()},
         open_reasons=tuple((count, safe.line(reason, 240)) for reason, count in reasons[:MAX_REASONS]),
         more_reasons=more(len(reasons) - MAX_REASONS, "more reasons"),
+        notes=bounded(results.notes, MAX_NOTES, safe),
         cost_head=COST_HEAD,
         runs=tuple(tally.heads),
         counts={outcome: counts[outcome] for outcome in OUTCOMES},

@@ -112,7 +112,7 @@ def run_view(run: RunResult, position: int, anchor: str, href: str, depth: int, 
         title=_task_title(case, safe),
         terms=tuple(_terms(run)),
         about=tuple(about_run(run, material.manifest(run), safe)),
-        notes=_bounded([*index.problems, *index.notes, *_gone(run, changes)], MAX_NOTES, safe),
+        notes=bounded([*index.problems, *index.notes, *_gone(run, changes)], MAX_NOTES, safe),
         dimensions=tuple((title, bar(shares[id], 100, 0, " %")) for id, title in material.dimensions if id in shares),
         report=report,
         report_name=name,
@@ -192,6 +192,7 @@ def _gone(run: RunResult, changes: RunChanges | None) -> list[str]:
     return [f"{count} criteria of the baseline belong to findings that are not in this run"] if count else []
 
 
-def _bounded(lines: Sequence[str], most: int, safe: Safe) -> tuple[str, ...]:
+def bounded(lines: Sequence[str], most: int, safe: Safe) -> tuple[str, ...]:
+    """The first `most` lines made safe, and how many more there are."""
     left = [more(len(lines) - most, "more notes")] if len(lines) > most else []
     return (*(safe.line(line, 400) for line in lines[:most]), *left)

@@ -294,6 +294,7 @@ class CohortView:
     change_counts: dict[str, int]
     open_reasons: tuple[tuple[int, str], ...]
     more_reasons: str
+    notes: tuple[str, ...]
     cost_head: tuple[str, ...]
     runs: tuple[RunHead, ...] = ()
     counts: dict[Outcome, int] = field(default_factory=dict)

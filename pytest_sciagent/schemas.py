@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from .models import LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
 from .models.prior_art import PriorArt
 from .models.probe import Probe
+from .models.run import Release
+from .models.system import SystemFile
 from .models.task import Provenance
 
 _MODELS: dict[str, type[BaseModel]] = {
@@ -19,6 +21,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "provenance": Provenance,
     "prior-art": PriorArt,
     "probe": Probe,
+    "release": Release,
+    "system": SystemFile,
     "rubric": Rubric,
     "verdicts": LedgerFile,
 }

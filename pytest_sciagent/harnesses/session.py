@@ -17,6 +17,7 @@ from pathlib import Path
 from ..errors import SciagentError
 from ..models import Session, Stage, System, Usage
 from ..models.run import RunStatus
+from ..models.system import SystemFile
 from ..runs import UnsafeFile
 from ..runs.files import read_file, walk
 from ..runs.freeze import FreezeOptions, Frozen, freeze, hash_inputs
@@ -28,7 +29,7 @@ from ..text import one_line
 from .adapters import Adapter, Turn, adapter_of
 from .process import Ended, NotStarted, Streams, run_command
 from .reading import Meter, fill
-from .system import SystemFile, base_environment
+from .system import base_environment
 
 Tell = Callable[[str], None]
 _VERSION = re.compile(r"\d+(?:\.\d+)+[A-Za-z0-9.+-]*")

@@ -13,15 +13,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
-
-from pydantic import Field
 
 from ..digest import sha256_bytes
 from ..documents import load_json
 from ..errors import SciagentError
 from ..ledger.store import write_atomically
-from ..models import Model, Stage
+from ..models import Stage
+from ..models.run import Release
+from ..models.system import SystemFile
 from ..runs import Run
 from ..runs.files import read_file, walk
 from ..runs.freeze import FreezeOptions, Frozen, freeze
@@ -29,17 +28,8 @@ from ..tasks import Task
 from ..tasks.check import shared_rows
 from ..tasks.workspace import HOLDOUT, Workspace, assemble_second
 from .session import Job, Tell, now, run_job
-from .system import SystemFile
 
 SUFFIX = "stage2"
-
-
-class Release(Model):
-    """`RUN.release.json` (schema sciagent-release/1): that a hold-out was handed out, against what, and when."""
-
-    schema_: Literal["sciagent-release/1"] = Field("sciagent-release/1", alias="schema")
-    run: str
-    stage: Stage
 
 
 def record_path(run: Path) -> Path:

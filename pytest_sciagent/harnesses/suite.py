@@ -11,10 +11,10 @@ from typing import Literal
 
 from ..errors import SciagentError
 from ..layout import MANIFEST
+from ..models.system import SystemFile
 from ..runs import Run
 from ..tasks import Task
 from .session import Job, Tell, run_job
-from .system import SystemFile
 
 REPLACED = ".replaced"
 State = Literal["done", "kept"]

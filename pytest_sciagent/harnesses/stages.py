@@ -17,6 +17,7 @@ from pathlib import Path
 from ..digest import sha256_bytes
 from ..documents import load_json
 from ..errors import SciagentError
+from ..layout import MANIFEST
 from ..ledger.store import write_atomically
 from ..models import Stage
 from ..models.run import Release
@@ -28,6 +29,7 @@ from ..tasks import Task
 from ..tasks.check import shared_rows
 from ..tasks.workspace import HOLDOUT, Workspace, assemble_second
 from .session import Job, Tell, now, run_job
+from .suite import move_away
 
 SUFFIX = "stage2"
 
@@ -93,12 +95,19 @@ def _recorded(path: Path, run: Run, holdout: Mapping[str, str]) -> Stage:
 def run_second(run: Run, task: Task, system: SystemFile, environ: Mapping[str, str], tell: Tell) -> Frozen:
     """Hand the hold-out out to a new session of the same system, and freeze what comes of it.
 
+    A second stage that did not complete is moved to `.replaced/` and run anew.
+
     Raises:
-        SciagentError: as `release`; the system file is that of another system.
+        SciagentError: as `release`; the system file is that of another system; a second stage is complete already.
     """
     if system.name != run.manifest.system.name:
         raise SciagentError(f"the run is one of {run.manifest.system.name}, the system file of {system.name}")
     stage = release(run, task)
+    if (second_path(run.path) / MANIFEST).is_file():
+        before = Run.load(second_path(run.path))
+        if before.manifest.status == "completed":
+            raise SciagentError("is frozen already; there is one second stage of a run", path=before.path)
+        tell(f"the second stage that did not complete is moved to {move_away(before)}")
     job = Job(
         task,
         system,

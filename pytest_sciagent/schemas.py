@@ -11,6 +11,8 @@ from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
 from .models.results import ResultsFile
+from .models.run import Release
+from .models.system import SystemFile
 from .models.task import Provenance
 
 _MODELS: dict[str, type[BaseModel]] = {
@@ -21,6 +23,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "provenance": Provenance,
     "prior-art": PriorArt,
     "probe": Probe,
+    "release": Release,
+    "system": SystemFile,
     "rubric": Rubric,
     "verdicts": LedgerFile,
     "results": ResultsFile,

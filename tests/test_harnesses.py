@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 from sample import sciagent, write_task
 
+from pytest_sciagent.documents import parse_yaml
 from pytest_sciagent.harnesses import process
 from pytest_sciagent.harnesses.adapters import KNOWN_VERSIONS
 from pytest_sciagent.models import RunManifest
+from pytest_sciagent.models.system import SystemFile
 from pytest_sciagent.runs import Run
 
 FAKE = Path(__file__).parent / "fake_harness.py"
@@ -314,6 +316,8 @@ def test_a_harness_of_another_version_is_a_failed_run(lab: Lab, how: dict[str, A
     out, _ = lab.run(code=1, **how)
     assert problem in out
     assert problem in lab.problem()
+    lab.run(code=0, harness=how.get("harness", "argv"))  # by a system file that was put right
+    assert lab.frozen().status == "completed"
 
 
 def test_a_missing_harness_is_a_failed_run_and_blocks_nothing(lab: Lab) -> None:
@@ -390,6 +394,14 @@ def test_a_bad_system_file_is_refused(lab: Lab, change: dict[str, Any], message:
     out, err = lab.run(harness=harness, code=4, **change)
     assert message in err, out + err
     assert not (lab.root / "runs").exists()
+
+
+def test_the_system_file_of_the_documentation_is_one() -> None:
+    docs = (Path(__file__).parent.parent / "docs" / "tasks.md").read_text()
+    shown = docs.split("```yaml\n")[1].split("```")[0]
+    system = parse_yaml(shown, SystemFile, "docs/tasks.md")
+    assert system.container[0] == "docker"
+    assert system.fixing_turns == 2
 
 
 def test_a_container_command_comes_first(lab: Lab) -> None:

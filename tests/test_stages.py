@@ -106,6 +106,19 @@ def test_a_rule_changed_after_the_release_is_not_from_before(cohort: Cohort) -> 
     assert after["separated_validation.execution"] == 0
 
 
+def test_a_second_stage_that_failed_is_run_anew_and_a_complete_one_is_not(cohort: Cohort) -> None:
+    path = system_file(cohort.root)
+    whole = path.read_text()
+    path.write_text(whole.replace(str(AGENT), str(cohort.root / "none.py")))
+    assert sciagent("release", run_path(cohort), "--system-file", path)[0] == 1
+    told = record_path(run_path(cohort)).read_text()
+    path.write_text(whole)
+    assert sciagent("release", run_path(cohort), "--system-file", path)[0] == 0
+    assert record_path(run_path(cohort)).read_text() == told
+    code, _, err = sciagent("release", run_path(cohort), "--system-file", path)
+    assert (code, "frozen already" in err) == (4, True)
+
+
 def test_by_hand_in_two_steps(cohort: Cohort) -> None:
     import subprocess
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from pydantic import JsonValue
@@ -205,7 +206,7 @@ def leak_facts(context: CheckContext) -> CheckResult | None:
     """5.1: what the audit found, for the judge; None where there is nothing to tell, so that no question changes."""
     if context.task is None:
         return None
-    found = audit(context.run, context.task).leaks
+    found = _audited(context.run, context.task).leaks
     if not found:
         return None
     told: list[JsonValue] = [
@@ -214,6 +215,12 @@ def leak_facts(context: CheckContext) -> CheckResult | None:
     ]
     facts: dict[str, JsonValue] = {"leak_audit": told, "leak_audit_hits": counts(found)}
     return CheckResult("facts", "The leak audit found something.", "leak_audit", facts=facts)
+
+
+@lru_cache(maxsize=2)
+def _audited(run: Run, task: Task) -> Audit:
+    """The findings of a run share one audit; their checks come one after the other, so that two are kept at most."""
+    return audit(run, task)
 
 
 def counts(leaks: Iterable[Leak]) -> dict[str, JsonValue]:

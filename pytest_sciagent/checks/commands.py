@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -207,8 +208,13 @@ def fetched_by(command: str) -> Iterator[str]:
         yield call
 
 
-def _simple_commands(command: str) -> Iterator[list[str]]:
+@lru_cache(maxsize=64)
+def _simple_commands(command: str) -> tuple[list[str], ...]:
     """The words of each command of a line, also of one that a shell is given; without what stands before a program."""
+    return tuple(_parted(command))
+
+
+def _parted(command: str) -> Iterator[list[str]]:
     words: list[str] = []
     for word in [*_words(command[:20_000]), ";"]:
         if not set(word) <= set(_OPERATORS):
@@ -219,7 +225,7 @@ def _simple_commands(command: str) -> Iterator[list[str]]:
         if words:
             yield words
         if len(words) > 2 and PurePosixPath(words[0]).name in _SHELLS and re.fullmatch(r"-[a-z]*c", words[1]):
-            yield from _simple_commands(words[2])
+            yield from _parted(words[2])
         words = []
 
 

@@ -52,7 +52,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pytest-sciagent")
 def cli() -> None:
-    """Freeze runs of research agents and look after their verdicts. Testing them is pytest's work:
+    """Make tasks, run research agents on them, freeze what they leave, look after verdicts. Testing is pytest's work:
 
     \b
         pytest --sciagent-run=runs/ -n 8

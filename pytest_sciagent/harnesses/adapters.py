@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..ledger.store import write_atomically
+from ..models.system import SystemFile
 from .reading import Meter, fill, is_count, json_object, pointed, text_at
-from .system import SystemFile
 
 KNOWN_VERSIONS = {
     "claude_code": "2.1.220",

@@ -17,6 +17,7 @@ from pathlib import Path
 from ..errors import SciagentError
 from ..models import Session, Stage, System, Usage
 from ..models.run import RunStatus
+from ..models.system import SystemFile
 from ..runs import UnsafeFile
 from ..runs.files import read_file, walk
 from ..runs.freeze import FreezeOptions, Frozen, freeze, hash_inputs
@@ -28,7 +29,7 @@ from ..text import one_line
 from .adapters import Adapter, Turn, adapter_of
 from .process import Ended, NotStarted, Streams, run_command
 from .reading import Meter, fill
-from .system import SystemFile, base_environment
+from .system import base_environment
 
 Tell = Callable[[str], None]
 _VERSION = re.compile(r"\d+(?:\.\d+)+[A-Za-z0-9.+-]*")
@@ -98,7 +99,8 @@ def run_job(job: Job, environ: Mapping[str, str], tell: Tell, work: Path | None 
     try:
         return _run_in(job, adapter, environ, tell, folder)
     finally:
-        remove_workspace(folder)
+        if not remove_workspace(folder):
+            tell(f"{folder} can't be removed whole: files in it belong to another user, as a container's may")
 
 
 def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, folder: Path) -> Frozen:
@@ -188,8 +190,9 @@ def _prepare(state: _Work) -> None:
     """Find out the version, and run what the harness needs once."""
     adapter, wanted = state.adapter, state.job.system.harness_version
     state.command = adapter.program
-    if shutil.which(adapter.program[0], path=state.environment.get("PATH")) is None:
-        raise Failed(f"the harness is not installed: no program {adapter.program[0]!r} on the search path")
+    program = (state.job.system.container or adapter.program)[0]  # what a container holds, only it knows
+    if shutil.which(program, path=state.environment.get("PATH")) is None:
+        raise Failed(f"the harness is not installed: no program {program!r} on the search path")
     if adapter.version_argv:
         state.version = _version(state)
     if wanted is not None and state.version != wanted:

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
-
-from pydantic import Field
 
 from ..digest import sha256_bytes
 from ..documents import load_json
 from ..errors import SciagentError
+from ..layout import MANIFEST
 from ..ledger.store import write_atomically
-from ..models import Model, Stage
+from ..models import Stage
+from ..models.run import Release
+from ..models.system import SystemFile
 from ..runs import Run
 from ..runs.files import read_file, walk
 from ..runs.freeze import FreezeOptions, Frozen, freeze
@@ -29,17 +29,9 @@ from ..tasks import Task
 from ..tasks.check import shared_rows
 from ..tasks.workspace import HOLDOUT, Workspace, assemble_second
 from .session import Job, Tell, now, run_job
-from .system import SystemFile
+from .suite import move_away
 
 SUFFIX = "stage2"
-
-
-class Release(Model):
-    """`RUN.release.json` (schema sciagent-release/1): that a hold-out was handed out, against what, and when."""
-
-    schema_: Literal["sciagent-release/1"] = Field("sciagent-release/1", alias="schema")
-    run: str
-    stage: Stage
 
 
 def record_path(run: Path) -> Path:
@@ -103,12 +95,19 @@ def _recorded(path: Path, run: Run, holdout: Mapping[str, str]) -> Stage:
 def run_second(run: Run, task: Task, system: SystemFile, environ: Mapping[str, str], tell: Tell) -> Frozen:
     """Hand the hold-out out to a new session of the same system, and freeze what comes of it.
 
+    A second stage that did not complete is moved to `.replaced/` and run anew.
+
     Raises:
-        SciagentError: as `release`; the system file is that of another system.
+        SciagentError: as `release`; the system file is that of another system; a second stage is complete already.
     """
     if system.name != run.manifest.system.name:
         raise SciagentError(f"the run is one of {run.manifest.system.name}, the system file of {system.name}")
     stage = release(run, task)
+    if (second_path(run.path) / MANIFEST).is_file():
+        before = Run.load(second_path(run.path))
+        if before.manifest.status == "completed":
+            raise SciagentError("is frozen already; there is one second stage of a run", path=before.path)
+        tell(f"the second stage that did not complete is moved to {move_away(before)}")
     job = Job(
         task,
         system,

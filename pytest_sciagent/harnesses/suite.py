@@ -11,10 +11,10 @@ from typing import Literal
 
 from ..errors import SciagentError
 from ..layout import MANIFEST
+from ..models.system import SystemFile
 from ..runs import Run
 from ..tasks import Task
 from .session import Job, Tell, run_job
-from .system import SystemFile
 
 REPLACED = ".replaced"
 State = Literal["done", "kept"]
@@ -63,16 +63,16 @@ def run_suite(
     for job in wanted:
         job.task.check()
         job.system.key(environ)
-        _kept(job)
+        _kept(job, again)
     for number, job in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {job.target.name}"
-        kept = _kept(job)
+        kept = _kept(job, again)
         if kept is not None and not _is_to_repeat(kept, again):
             tell(f"{label}: kept, {kept.manifest.status}")
             yield Result(kept, "kept")
             continue
         if kept is not None:
-            tell(f"{label}: the failed run is moved to {_move(kept)}")
+            tell(f"{label}: the failed run is moved to {move_away(kept)}")
         tell(f"{label}: started")
         began = time.monotonic()
         frozen = run_job(job, environ, lambda text, label=label: tell(f"{label}: {text}"), work)  # type: ignore[misc]
@@ -82,7 +82,7 @@ def run_suite(
         yield result
 
 
-def _kept(job: Job) -> Run | None:
+def _kept(job: Job, again: bool) -> Run | None:
     """The run that is frozen in the place of a job; None where there is none."""
     if not (job.target / MANIFEST).is_file():
         if job.target.is_dir() and any(job.target.iterdir()):
@@ -93,7 +93,7 @@ def _kept(job: Job) -> Run | None:
     name = job.system_name or job.system.name
     if (about.task_id, about.repeat, about.system.name) != (job.task.id, job.repeat, name):
         raise SciagentError(f"holds another run, {run.label}: choose another place with -o", path=job.target)
-    before = about.session.system_file if about.session is not None else None
+    before = about.session.system_file if about.session is not None and not _is_to_repeat(run, again) else None
     if before is not None and job.system_file is not None and before != job.system_file:
         raise SciagentError(
             "was run with another system file: give the new one another name, and another place with -o",
@@ -109,7 +109,8 @@ def _is_to_repeat(run: Run, again: bool) -> bool:
     return again or (session is not None and not session.started)
 
 
-def _move(run: Run) -> Path:
+def move_away(run: Run) -> Path:
+    """Move a run to `.replaced/` beside it, to make place for another; where it lies now."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
     place = run.path.parent / REPLACED / f"{run.path.name}-{stamp}"
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -98,6 +98,14 @@ class Stage(Model):
         return self.first.get(path) == sha256
 
 
+class Release(Model):
+    """`RUN.release.json` (schema sciagent-release/1): that a hold-out was handed out, against what, and when."""
+
+    schema_: Literal["sciagent-release/1"] = Field("sciagent-release/1", alias="schema")
+    run: str
+    stage: Stage
+
+
 class RunManifest(Model):
     """`run.json`. `tree_sha256` is the digest of `files` (see `pytest_sciagent.digest.sha256_tree`)."""
 

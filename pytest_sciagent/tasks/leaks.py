@@ -34,6 +34,7 @@ MAX_PASSAGE = 160
 TITLE_SIMILARITY = 88.0
 _TITLE_SHARE = 0.75
 _MAX_LINE = 200_000
+_COMBINING = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _FOLD = re.compile(r"[^a-z0-9]+")
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?\d+\.\d+(?!\w|\.\d)|(?<![\w.])[-+−]?\d{3,}(?!\w|\.\d)")
 _ARXIV = re.compile(r"(?<![\d.])(\d{4}[._]\d{4,5})(?:v\d+)?(?!\d)|\b([a-z-]+(?:\.[a-z]{2})?/\d{7})(?!\d)", re.IGNORECASE)
@@ -61,9 +62,13 @@ class Leak:
 
 def fold(text: str) -> str:
     """`text` as words are compared: `Wolf number` and `wolf_NUMBER` are one."""
-    plain = unicodedata.normalize("NFKD", text)
-    plain = "".join(c for c in plain if not unicodedata.combining(c)).casefold()
-    return _FOLD.sub(" ", plain).strip()
+    if not text.isascii():
+        text = _COMBINING.sub("", unicodedata.normalize("NFKD", text)).casefold()
+    return _FOLD.sub(" ", text.lower()).strip()
+
+
+def _words(text: str) -> str:
+    return fold(unquote(text) if "%" in text else text)
 
 
 class Lines:
@@ -77,29 +82,31 @@ class Lines:
         return cls(list(enumerate(text.split("\n"), 1)))
 
     @cached_property
-    def _folded(self) -> tuple[str, list[int], list[int]]:
-        parts, starts, owners, at = [], [], [], 0
+    def words(self) -> str:
+        """All words, one space between them."""
+        return _words("\n".join(line for _, line in self.lines))
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[int]]:
+        """Where in `words` each line starts that has any, and which line that is. Made only where something is found."""
+        starts, owners, at = [], [], 0
         for index, (_, line) in enumerate(self.lines):
-            words = fold(unquote(line) if "%" in line else line)
+            words = _words(line)
             if words:
                 starts.append(at)
                 owners.append(index)
-                parts.append(words)
                 at += len(words) + 1
-        return " ".join(parts), starts, owners
-
-    @property
-    def words(self) -> str:
-        """All words, one space between them."""
-        return self._folded[0]
+        return starts, owners
 
     def owner(self, at: int) -> tuple[int, str]:
         """The line that holds position `at` of `words`."""
-        _, starts, owners = self._folded
+        starts, owners = self._starts
         return self.lines[owners[max(0, bisect_right(starts, at) - 1)]]
 
     def places(self, needle: str, plural: bool = False) -> Iterator[tuple[int, str]]:
         """The lines on which the folded `needle` starts, each once; `plural`: also with an s at its end."""
+        if needle not in self.words:
+            return
         pattern = re.compile(rf"(?<![a-z0-9]){re.escape(needle)}{'s?' if plural else ''}(?![a-z0-9])")
         seen = set()
         for match in pattern.finditer(self.words):

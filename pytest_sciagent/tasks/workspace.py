@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -133,14 +134,15 @@ def open_workspace(folder: Path) -> Workspace:
     return Workspace(folder, files)
 
 
-def remove_workspace(folder: Path) -> None:
-    """Remove a workspace with its read-only folders; nothing where there is none."""
+def remove_workspace(folder: Path) -> bool:
+    """Remove a workspace with its read-only folders; whether all of it is gone."""
     for place, folders, _ in os.walk(folder):
         for inner in (Path(place) / name for name in folders):
             if not inner.is_symlink():
-                inner.chmod(0o755)
-    if folder.exists():
-        shutil.rmtree(folder)
+                with contextlib.suppress(OSError):
+                    inner.chmod(0o755)
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
 
 
 def _about(task: Task) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -38,6 +39,7 @@ class FreezeOptions:
         started_at: ISO 8601 with a time zone, as `finished_at`; None where unknown.
         usage: tokens and cost.
         report: path of the report (`output/...`, or relative to `output/`); None looks for it by name.
+        unit: what is judged, each registered finding or the whole report (see `RunManifest`).
         logs: files to take as logs; empty takes those of the workspace (see `freeze`).
         inputs_before: what `hash_inputs` gave before the run started; None where nobody asked.
         session: how a harness was run; None where this program did not run it.
@@ -53,6 +55,7 @@ class FreezeOptions:
     finished_at: str | None = None
     usage: Usage = field(default_factory=Usage)
     report: str | None = None
+    unit: Literal["finding", "report"] = "finding"
     logs: tuple[Path, ...] = ()
     inputs_before: dict[str, str] | None = None
     session: Session | None = None
@@ -146,6 +149,7 @@ def _draft(options: FreezeOptions) -> RunManifest:
             started_at=options.started_at,
             finished_at=options.finished_at,
             usage=options.usage,
+            unit=options.unit,
             inputs=Inputs(before=_by_path(options.inputs_before)),
             session=options.session,
             stage=options.stage,

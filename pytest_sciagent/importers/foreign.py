@@ -1,0 +1,119 @@
+"""Reading what other tools wrote: bounded, no link followed, nothing run; a broken document names its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from ..documents import MAX_BYTES, parse_json, plain_json
+from ..errors import SciagentError
+from ..runs.files import UnsafeFile, read_file
+from ..text import clean
+
+MAX_FOLDERS = 50_000
+MAX_DEPTH = 10
+_WHOLE = frozenset({"run_receipt.json", "_meta.json", "run.json"})
+"""Files that mark a folder as one run, below which nothing else is looked for."""
+
+
+class Foreign(BaseModel):
+    """A document of another tool: the keys we read are checked, all others are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+M = TypeVar("M", bound=Foreign)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of somebody else's, read only through here. `files` and `folders` are the names in it, sorted."""
+
+    path: Path
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+
+    @classmethod
+    def at(cls, path: Path) -> Folder:
+        """Raises SciagentError: no folder, or one that can't be read."""
+        files: list[str] = []
+        folders: list[str] = []
+        try:
+            with os.scandir(path) as found:
+                for entry in found:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif entry.is_file(follow_symlinks=False):
+                        files.append(entry.name)
+        except OSError as error:
+            raise SciagentError(f"can't be read: {error.strerror}", path=clean(str(path))) from None
+        return cls(path, tuple(sorted(files)), tuple(sorted(folders)))
+
+    def inner(self, name: str) -> Folder | None:
+        """The folder `name` in this one, or None where there is none."""
+        return Folder.at(self.path / name) if name in self.folders else None
+
+    def first(self, *names: str) -> str | None:
+        """The first of `names` (files of this folder, or one folder down) that is there."""
+        for name in names:
+            head, _, rest = name.partition("/")
+            inner = self.inner(head) if rest else None
+            if name in self.files or (inner is not None and rest in inner.files):
+                return name
+        return None
+
+    def bytes(self, path: str, limit: int = MAX_BYTES) -> bytes:
+        """Raises SciagentError: a link, no regular file, larger than `limit` bytes, or unreadable."""
+        try:
+            return read_file(self.path, path, limit)
+        except UnsafeFile as error:
+            raise SciagentError(clean(str(error)), path=clean(str(self.path / path))) from None
+
+    def text(self, path: str) -> str:
+        """The UTF-8 text of a file; raises as `bytes`, and for what is not UTF-8."""
+        try:
+            return self.bytes(path).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SciagentError(f"not UTF-8 (byte {error.start})", path=clean(str(self.path / path))) from None
+
+    def json(self, path: str) -> Any:
+        """Plain JSON; NaN and duplicate keys are refused. Raises SciagentError with file and line."""
+        return plain_json(self.text(path), self.path / path)
+
+    def document(self, path: str, model: type[M]) -> M:
+        """A JSON document as `model`. Raises SciagentError with file and line."""
+        return parse_json(self.text(path), model, self.path / path)
+
+
+def survey(root: Path) -> Iterator[Folder]:
+    """`root` and every folder below it, parents first, in the order of their names; hidden ones are left out, no link
+    is followed, and nothing below a run is looked at.
+
+    Raises:
+        SciagentError: more than `MAX_FOLDERS`, or nested deeper than `MAX_DEPTH`.
+    """
+    waiting = [(root, 0)]
+    seen = 0
+    while waiting:
+        path, depth = waiting.pop()
+        seen += 1
+        if seen > MAX_FOLDERS or depth > MAX_DEPTH:
+            raise SciagentError(
+                f"more than {MAX_FOLDERS:,} folders, or nested deeper than {MAX_DEPTH}: name the part to import",
+                path=clean(str(path)),
+            )
+        folder = Folder.at(path)
+        yield folder
+        if not is_one_run(folder):
+            inner = [name for name in folder.folders if not name.startswith(".")]
+            waiting.extend((path / name, depth + 1) for name in reversed(inner))
+
+
+def is_one_run(folder: Folder) -> bool:
+    """Whether the folder holds one run, so that what is below belongs to it."""
+    return bool(_WHOLE & set(folder.files)) or ("data.json" in folder.files and "workspace" in folder.folders)

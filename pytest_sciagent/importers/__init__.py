@@ -33,7 +33,14 @@ class Format:
         import_module(self.module, __name__).bring_in(folders, into)
 
 
-FORMATS: tuple[Format, ...] = (Format("truthinsightbench", "TruthInsightBench", ".truthinsight"),)
+FORMATS: tuple[Format, ...] = (
+    Format("truthinsightbench", "TruthInsightBench", ".truthinsight"),
+    Format("researchclawbench", "ResearchClawBench", ".researchclaw"),
+    Format("astabench", "AstaBench End-to-End Discovery", ".astabench"),
+    Format("mlrbench", "MLR-Bench", ".mlrbench"),
+    Format("paperbench", "PaperBench", ".paperbench"),
+    Format("codescientist", "CodeScientist", ".codescientist"),
+)
 
 
 def recognise(source: Path) -> tuple[Format, ...]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..documents import MAX_BYTES, parse_json, plain_json
 from ..errors import SciagentError
-from ..runs.files import UnsafeFile, read_file
+from ..runs.files import MAX_FILE_BYTES, UnsafeFile, read_file, walk
 from ..text import clean
 
 MAX_FOLDERS = 50_000
@@ -117,3 +118,67 @@ def survey(root: Path) -> Iterator[Folder]:
 def is_one_run(folder: Folder) -> bool:
     """Whether the folder holds one run, so that what is below belongs to it."""
     return bool(_WHOLE & set(folder.files)) or ("data.json" in folder.files and "workspace" in folder.folders)
+
+
+def parse_list(folder: Folder, path: str, model: type[M]) -> tuple[M, ...]:
+    """A JSON array of documents.
+
+    Raises:
+        SciagentError: with file, and the entry that is wrong.
+    """
+    data = folder.json(path)
+    if not isinstance(data, list):
+        raise SciagentError(f"an array is expected, this is {type(data).__name__}", path=folder.path / path)
+    found = []
+    for index, entry in enumerate(data):
+        try:
+            found.append(model.model_validate(entry))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(step) for step in (index, *first["loc"]))
+            raise SciagentError(f"entry {where}: {first['msg']}", path=folder.path / path) from None
+    return tuple(found)
+
+
+def regular_files(folder: Folder, below: str = "") -> Iterator[tuple[str, bytes, float]]:
+    """Every file below `folder/below`: path, bytes and time of change.
+
+    Raises:
+        SciagentError: a link, a device, or a file too large to be read: a run holds regular files only.
+    """
+    for entry in walk(folder.path, below):
+        if entry.problem is not None:
+            place = clean(str(folder.path / entry.path))
+            raise SciagentError(f"is {entry.problem}: a run holds regular files only", path=place)
+        yield entry.path, folder.bytes(entry.path, MAX_FILE_BYTES), entry.mtime
+
+
+def table(folder: Folder, name: str, delimiter: str = ",") -> list[dict[str, str]]:
+    """The rows of a table with a header; empty cells are empty texts.
+
+    Raises:
+        SciagentError: a file that is no such table, or a row with more or fewer cells than the header.
+    """
+    lines = folder.text(name).splitlines()
+    try:
+        header, *rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    except (csv.Error, ValueError) as error:
+        raise SciagentError(f"no table with a header: {error}", path=folder.path / name) from None
+    for number, row in enumerate(rows, 2):
+        if row and len(row) != len(header):
+            raise SciagentError(f"row {number} has {len(row)} cells, the header {len(header)}", path=folder.path / name)
+    return [dict(zip(header, row, strict=True)) for row in rows if row]
+
+
+def number_in(row: Mapping[str, str], column: str, place: Path) -> float:
+    """The number in a cell.
+
+    Raises:
+        SciagentError: there is none.
+    """
+    try:
+        return float(row[column])
+    except KeyError:
+        raise SciagentError(f"there is no column {column!r}", path=place) from None
+    except ValueError:
+        raise SciagentError(f"column {column!r} holds {row[column][:40]!r}, not a number", path=place) from None

@@ -159,7 +159,8 @@ class Gathering:
         frozen = freeze(workspace, place, replace(options, repeat=repeat), {})
         self._repeats[name, task] = repeat
         masked = [f"{frozen.masked} secrets masked in logs"] if frozen.masked else []
-        self.add("run", frozen.run.label, place, *notes, *frozen.warnings, *masked)
+        told = [warning for warning in frozen.warnings if warning not in frozen.gaps]
+        self.add("run", frozen.run.label, place, *notes, *told, *masked)
         return place
 
     def write_json(self, kind: Kind, name: str, parts: Sequence[str], content: Any, *notes: str) -> None:

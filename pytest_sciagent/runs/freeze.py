@@ -64,11 +64,15 @@ class FreezeOptions:
 
 @dataclass(frozen=True)
 class Frozen:
-    """A run just frozen: `masked` secrets were replaced in its logs; `warnings` are for the person who froze it."""
+    """A run just frozen: `masked` secrets were replaced in its logs; `warnings` are for the person who froze it.
+
+    `gaps` are those of the warnings that speak of what the workspace does not hold.
+    """
 
     run: Run
     masked: int
     warnings: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,8 @@ def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mappi
             folder.rename(target)
     except OSError as error:
         raise SciagentError(f"can't be frozen: {error.strerror or error}", path=error.filename or workspace) from None
-    return Frozen(Run.load(target), masked, (*_gaps(manifest), *warnings, *log_warnings))
+    gaps = tuple(_gaps(manifest))
+    return Frozen(Run.load(target), masked, (*gaps, *warnings, *log_warnings), gaps)
 
 
 def hash_inputs(workspace: Path) -> dict[str, str] | None:

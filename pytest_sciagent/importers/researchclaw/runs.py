@@ -1,0 +1,176 @@
+"""Runs of ResearchClawBench: a workspace with its `_meta.json`, or a run as its site exports it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from pydantic import Field
+
+from ...digest import sha256_bytes
+from ...models import System
+from ...models.run import RunStatus
+from ...runs.files import MAX_FILE_BYTES
+from ...runs.freeze import FreezeOptions
+from ...text import slug
+from ..foreign import Folder, Foreign, parse_list, regular_files
+from ..gathering import Gathering, staged
+from .figures import match_figures
+from .scores import Scored, Scores
+from .tasks import Checklist
+
+META, EXPORTED, SCORE, LISTING = "_meta.json", "data.json", "_score.json", "files.json"
+_WORKSPACE = "workspace"
+_INSTRUCTIONS = "INSTRUCTIONS.md"
+_TRANSCRIPT = "_agent_output.jsonl"
+_NOT_DELIVERED = frozenset({"data", "related_work", _INSTRUCTIONS, META, SCORE, _TRANSCRIPT})
+_REPORT = "report/report.md"
+
+File = tuple[str, bytes, float | None]
+
+
+class _Meta(Foreign):
+    run_id: str
+    task_id: str
+    agent_name: str = "Unknown"
+    status: str
+    model: str | None = None
+    exit_code: int | None = None
+    error: str | None = None
+    score: dict[str, Any] | None = None
+    report: str | None = None
+
+
+class _Listed(Foreign):
+    path: str
+    type: str = "file"
+    mtime: float | None = Field(None, ge=0)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a run lies: its document, and the folder that was its workspace."""
+
+    document: str
+    workspace: Folder
+
+
+def find_source(folder: Folder) -> Source | None:
+    """The run in `folder`, or None where it holds none."""
+    if META in folder.files:
+        return Source(META, folder)
+    workspace = folder.inner(_WORKSPACE) if EXPORTED in folder.files else None
+    return Source(EXPORTED, workspace) if workspace is not None else None
+
+
+def import_run(folder: Folder, source: Source, checklists: Mapping[str, Checklist], into: Gathering) -> Scored | None:
+    """Freeze the run; gives its scores, where it has been scored.
+
+    Raises:
+        SciagentError: a document that can't be read, or what keeps a workspace from being frozen.
+    """
+    meta = folder.document(source.document, _Meta)
+    times = _times(folder)
+    files = dict(_delivered(source.workspace, times))
+    notes: list[str] = []
+    report = _report(files, meta, notes)
+    absent = [path for path in times if _is_delivered(path) and f"output/{path}" not in files]
+    if absent:
+        notes.append(f"{len(absent)} files that its listing names are not here")
+    status = _status(meta, report, notes)
+    logs = [_TRANSCRIPT] if _TRANSCRIPT in source.workspace.files else []
+    staging: list[File] = [(path, data, mtime) for path, (data, mtime) in files.items()]
+    staging += [(f"logs/{name.lstrip('_')}", source.workspace.bytes(name, MAX_FILE_BYTES), None) for name in logs]
+    staging += list(_data(source.workspace))
+    system = System(name=slug(meta.agent_name), model=meta.model or None, prompts=_prompts(source.workspace))
+    options = FreezeOptions(
+        task_id=slug(meta.task_id),
+        system=system,
+        status=status,
+        exit_code=meta.exit_code,
+        report=report,
+        unit="report",
+    )
+    with staged(staging) as workspace:
+        place = into.freeze(workspace, options, f"was {meta.run_id}", *notes)
+    label = into.loaded[-1].name
+    checklist = checklists.get(meta.task_id)
+    if report is not None and checklist is not None:
+        figures = match_figures(files[report][0].decode("utf-8", "replace"), report, checklist, place)
+        if figures:
+            told = sum(bool(found) for found in figures.values())
+            note = f"figures found for {told} of {len(figures)} criteria about figures"
+            into.write_json("figures", label, ("figures", *label.split("/")[:-1], f"{place.name}.json"), figures, note)
+    return _scored(folder, source, meta, label)
+
+
+def _times(folder: Folder) -> dict[str, float | None]:
+    """Times of change by path, as the site's listing tells them; those of a copy say nothing."""
+    if LISTING not in folder.files:
+        return {}
+    return {entry.path: entry.mtime for entry in parse_list(folder, LISTING, _Listed) if entry.type == "file"}
+
+
+def _is_delivered(path: str) -> bool:
+    return PurePosixPath(path).parts[0] not in _NOT_DELIVERED
+
+
+def _delivered(
+    workspace: Folder, times: Mapping[str, float | None]
+) -> Iterator[tuple[str, tuple[bytes, float | None]]]:
+    """What the agent left, as `output/...`."""
+    parts = [name for name in workspace.folders if _is_delivered(name)]
+    found = (file for part in parts for file in regular_files(workspace, part))
+    alone = (name for name in workspace.files if _is_delivered(name))
+    for path, data, mtime in (*found, *((name, workspace.bytes(name, MAX_FILE_BYTES), None) for name in alone)):
+        yield f"output/{path}", (data, times.get(path) or mtime)
+
+
+def _data(workspace: Folder) -> Iterator[File]:
+    if "data" in workspace.folders:
+        yield from regular_files(workspace, "data")
+
+
+def _report(files: dict[str, tuple[bytes, float | None]], meta: _Meta, notes: list[str]) -> str | None:
+    """The report: where the benchmark looks for it, else another Markdown file there, else the exported text."""
+    wanted = f"output/{_REPORT}"
+    others = sorted(p for p in files if p.startswith("output/report/") and p.count("/") == 2 and p.endswith(".md"))
+    if wanted in files:
+        if meta.report is not None and files[wanted][0].decode("utf-8", "replace").strip() != meta.report.strip():
+            notes.append(f"{_REPORT} is not the report that {EXPORTED} holds")
+        return wanted
+    if others:
+        notes.append(f"no {_REPORT}: {others[0].removeprefix('output/')} is taken for the report")
+        return others[0]
+    if meta.report:
+        notes.append(f"no report in the workspace: the text in {EXPORTED} is taken for it")
+        files[wanted] = (meta.report.encode(), None)
+        return wanted
+    return None
+
+
+def _status(meta: _Meta, report: str | None, notes: list[str]) -> RunStatus:
+    if meta.error:
+        notes.append(f"its error: {meta.error}")
+    if meta.status == "completed" and report is None:
+        notes.append("called completed by its benchmark, and there is no report: a failed run")
+        return "failed"
+    if "timeout" in meta.status.replace("_", "").replace("d", ""):
+        return "timed_out"
+    return "completed" if meta.status == "completed" else "failed"
+
+
+def _prompts(workspace: Folder) -> dict[str, str]:
+    if _INSTRUCTIONS not in workspace.files:
+        return {}
+    return {_INSTRUCTIONS: sha256_bytes(workspace.bytes(_INSTRUCTIONS))}
+
+
+def _scored(folder: Folder, source: Source, meta: _Meta, label: str) -> Scored | None:
+    if meta.score is not None:
+        return Scored(label, meta.task_id, Scores.model_validate(meta.score), folder.path / source.document)
+    if SCORE in source.workspace.files:
+        return Scored(label, meta.task_id, source.workspace.document(SCORE, Scores), source.workspace.path / SCORE)
+    return None

@@ -25,8 +25,8 @@ _SAMPLE_MARKS = (b'"evaluation_rubric"', b'"problem_description"')
 _HEAD = 1_000_000
 _SOURCES = (("paper_evaluation", "report"), ("code_evaluation", "code"), ("artifacts_evaluation", "artifacts"))
 _LEVELS = Levels(
-    full="Met: the report says so, the code does it and the artifacts show it, each of the three wherever it should; none "
-    "contradicts another.",
+    full="Met: the report says so, the code does it and the artifacts show it, each of the three wherever it should; "
+    "none contradicts another.",
     half="The report says so, and a source that should show it as well, code or artifacts, holds nothing about it; no "
     "source contradicts another.",
     zero="Not met, not mentioned, or contradicted by the code or the artifacts.",

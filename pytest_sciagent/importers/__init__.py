@@ -49,7 +49,7 @@ def recognise(source: Path) -> tuple[Format, ...]:
     Raises:
         SciagentError: no folder, or one too large to be looked through.
     """
-    folders = list(survey(_folder(source)))
+    folders = list(survey(_folder(source), []))
     return tuple(format for format in FORMATS if format.recognises(folders))
 
 
@@ -59,7 +59,7 @@ def bring_in(name: str, source: Path, into: Gathering) -> tuple[Format, ...]:
     Raises:
         SciagentError: no such folder or format, or nothing in it is of that format.
     """
-    folders = list(survey(_folder(source)))
+    folders = list(survey(_folder(source), into.notes))
     known = {format.name: format for format in FORMATS}
     if name != AUTO and name not in known:
         raise SciagentError(f"no format {name!r}; choose from {', '.join([AUTO, *known])}")

@@ -91,25 +91,31 @@ class Folder:
         return parse_json(self.text(path), model, self.path / path)
 
 
-def survey(root: Path) -> Iterator[Folder]:
+def survey(root: Path, problems: list[str]) -> Iterator[Folder]:
     """`root` and every folder below it, parents first, in the order of their names; hidden ones are left out, no link
-    is followed, and nothing below a run is looked at.
+    is followed, and nothing below a run is looked at. What is passed over is told in `problems`.
 
     Raises:
-        SciagentError: more than `MAX_FOLDERS`, or nested deeper than `MAX_DEPTH`.
+        SciagentError: the root can't be read, or there are more than `MAX_FOLDERS`.
     """
     waiting = [(root, 0)]
     seen = 0
     while waiting:
         path, depth = waiting.pop()
         seen += 1
-        if seen > MAX_FOLDERS or depth > MAX_DEPTH:
-            raise SciagentError(
-                f"more than {MAX_FOLDERS:,} folders, or nested deeper than {MAX_DEPTH}: name the part to import",
-                path=clean(str(path)),
-            )
-        folder = Folder.at(path)
+        if seen > MAX_FOLDERS:
+            raise SciagentError(f"more than {MAX_FOLDERS:,} folders: name the part to import", path=root)
+        try:
+            folder = Folder.at(path)
+        except SciagentError as error:
+            if path == root:
+                raise
+            problems.append(f"passed over: {error}")
+            continue
         yield folder
+        if depth == MAX_DEPTH and folder.folders:
+            problems.append(f"passed over: what is in {clean(str(path))}, more than {MAX_DEPTH} folders down")
+            continue
         if not is_one_run(folder):
             inner = [name for name in folder.folders if not name.startswith(".")]
             waiting.extend((path / name, depth + 1) for name in reversed(inner))

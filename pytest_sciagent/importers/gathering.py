@@ -29,6 +29,7 @@ Kind = Literal["task", "run", "rubric", "labels", "result", "figures"]
 KINDS: tuple[Kind, ...] = ("task", "run", "rubric", "labels", "result", "figures")
 SUMMARY = "import.json"
 _MAX_REASON = 400
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ class Gathering:
             self.refuse(kind, name, file, f"{place}: {first['msg']}" if place else first["msg"])
         except UnsafeFile as error:
             self.refuse(kind, name, file, str(error))
+        except (ValueError, OverflowError, RecursionError) as error:  # hostile values that no model has caught
+            self.refuse(kind, name, file, f"can't be read: {error}")
         except OSError as error:
             self.refuse(kind, name, Path(error.filename or file), f"can't be read or written: {error.strerror}")
 
@@ -104,8 +107,11 @@ class Gathering:
         """A place below the target for something new.
 
         Raises:
-            SciagentError: something is there.
+            SciagentError: something is there, or a part that can't be a name.
         """
+        for part in parts:
+            if not _PLAIN.fullmatch(part):
+                raise SciagentError(f"{one_line(part, 80)!r} can't be the name of a file or folder here")
         place = self.target.joinpath(*parts)
         if os.path.lexists(place):
             raise SciagentError("exists already: import into another folder, or remove it first", path=place)

@@ -28,6 +28,9 @@ _TRANSCRIPT = "_agent_output.jsonl"
 _NOT_DELIVERED = frozenset({"data", "related_work", _INSTRUCTIONS, META, SCORE, _TRANSCRIPT})
 _REPORT = "report/report.md"
 
+MAX_TIME = 32_503_680_000.0
+"""The year 3000, in seconds since 1970."""
+
 File = tuple[str, bytes, float | None]
 
 
@@ -46,7 +49,7 @@ class _Meta(Foreign):
 class _Listed(Foreign):
     path: str
     type: str = "file"
-    mtime: float | None = Field(None, ge=0)
+    mtime: float | None = Field(None, ge=0, le=MAX_TIME)
 
 
 @dataclass(frozen=True)

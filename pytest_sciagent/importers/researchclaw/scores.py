@@ -148,15 +148,15 @@ def import_history(folder: Folder, into: Gathering) -> None:
     versions = failed = 0
     for run_id, scores in history.items():
         for version in scores:
-            versions += 1
-            failed += sum(entry.failed for entry in version.items)
-            if Fraction(str(version.total_score)) != version.published():
-                told, again = version.total_score, float(version.published())
-                raise SciagentError(
-                    f"{run_id} at {version.commit[:7]}: total {told:g}, its items give {again:g}", path=path
-                )
-            task_id = run_id.rsplit("_", 2)[0]
-            labels += _labels(run_id, task_id, version.items, f"ResearchClawBench at {version.commit[:7]}")
+            name = f"{run_id} at {version.commit[:7]}"
+            with into.attempt("result", name, path):
+                told, again = version.total_score, version.published()
+                if Fraction(str(told)) != again:
+                    raise SciagentError(f"its total is {told:g}, and its items give {float(again):g}")
+                versions += 1
+                failed += sum(entry.failed for entry in version.items)
+                task_id = run_id.rsplit("_", 2)[0]
+                labels += _labels(run_id, task_id, version.items, f"ResearchClawBench at {version.commit[:7]}")
     notes = [f"{versions} scorings of {len(history)} runs, each total the same from its items"]
     notes += [f"{failed} judge failures left out"] if failed else []
     into.write_labels(DATASET, labels, *notes, name=f"{DATASET}-history")

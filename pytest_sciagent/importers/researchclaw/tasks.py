@@ -177,8 +177,8 @@ def _criterion(task_id: str, index: int, item: Item) -> Criterion:
 def _checklist_notes(folder: Folder, documents: Documents, checklist: Checklist) -> Iterator[str]:
     images = [item for item in checklist.items if item.type == "image"]
     if images:
-        home = folder.path / documents.checklist
-        absent = sum(item.path is None or not (home.parent / item.path).is_file() for item in images)
+        home = Folder.at((folder.path / documents.checklist).parent)
+        absent = sum(item.path is None or home.first(item.path) is None for item in images)
         share = sum(item.weight for item in images) / sum(item.weight for item in checklist.items)
         yield f"{len(images)} of {len(checklist.items)} criteria are about figures ({share:.0%} of the weight)"
         if absent:

@@ -15,6 +15,10 @@ from .gathering import KINDS, SUMMARY, Gathering, Kind, Loaded, Refused
 AUTO = "auto"
 
 
+class NothingHere(SciagentError):
+    """A folder that holds nothing of the format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One format: its name, what people call it, and the module that reads it (`recognises` and `bring_in`)."""
@@ -57,7 +61,8 @@ def bring_in(name: str, source: Path, into: Gathering) -> tuple[Format, ...]:
     """Import what is in the folder `source` by the format called `name` (`auto`: by every format that is recognised).
 
     Raises:
-        SciagentError: no such folder or format, or nothing in it is of that format.
+        SciagentError: no such folder or format.
+        NothingHere: nothing in it is of that format.
     """
     folders = list(survey(_folder(source), into.notes))
     known = {format.name: format for format in FORMATS}
@@ -68,7 +73,7 @@ def bring_in(name: str, source: Path, into: Gathering) -> tuple[Format, ...]:
         format.bring_in(folders, into)
     if not into.loaded and not into.refused:
         told = "of any known format" if name == AUTO else f"of the format {name}"
-        raise SciagentError(f"nothing here is {told}; known: {', '.join(known)}", path=source)
+        raise NothingHere(f"nothing here is {told}; known: {', '.join(known)}", path=source)
     return tuple(chosen)
 
 
@@ -99,6 +104,7 @@ __all__ = [
     "Gathering",
     "Kind",
     "Loaded",
+    "NothingHere",
     "Refused",
     "account",
     "bring_in",

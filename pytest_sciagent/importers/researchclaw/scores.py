@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +44,23 @@ class Scores(Foreign):
     items: tuple[Entry, ...] = Field(min_length=1)
     total_score: float
 
-    def published(self) -> Fraction:
-        """The total by the benchmark's own rule: failures count as 0, two decimals."""
-        return round(_mean(self.items, failures=0.0).low, DIGITS)
+    def published(self) -> float:
+        """The total by the benchmark's own rule: failures count as 0, binary sums, two decimals."""
+        points = weights = 0.0
+        for entry in self.items:
+            points += entry.score * entry.weight
+            weights += entry.weight
+        return round(points / weights, DIGITS)
 
     def honest(self) -> Interval:
-        """The total as what it is: where the judge failed, every score is possible."""
-        return _mean(self.items, failures=None)
+        """The total as what it is, exactly: where the judge failed, every score is possible."""
+        return score_checklist(
+            (
+                Criterion(id=f"c{n}", dimension="any", weight=entry.weight, question="any", levels=_LEVELS, judge=True),
+                None if entry.failed else entry.score,
+            )
+            for n, entry in enumerate(self.items)
+        )
 
 
 @dataclass(frozen=True)
@@ -64,17 +73,6 @@ class Scored:
     file: Path
 
 
-def _mean(entries: Sequence[Entry], *, failures: float | None) -> Interval:
-    pairs = [
-        (
-            Criterion(id=f"c{n}", dimension="any", weight=entry.weight, question="any", levels=_LEVELS, judge=True),
-            failures if entry.failed else entry.score,
-        )
-        for n, entry in enumerate(entries)
-    ]
-    return score_checklist(pairs)
-
-
 def write_scores(scored: Sequence[Scored], into: Gathering) -> None:
     """Add every run's scores up again, write the account, and take them as labels of the benchmark's judge."""
     labels: list[Label] = []
@@ -84,13 +82,13 @@ def write_scores(scored: Sequence[Scored], into: Gathering) -> None:
             failures = sum(entry.failed for entry in run.scores.items)
             failed += failures
             told, again = run.scores.total_score, run.scores.published()
-            if Fraction(str(told)) != again:
-                raise SciagentError(f"its total is {told:g}, and its items give {float(again):g}")
+            if told != again:
+                raise SciagentError(f"its total is {told:g}, and its items give {again:g}")
             honest = run.scores.honest()
             account = {
                 "run": run.label,
                 "published": told,
-                "again": float(again),
+                "again": again,
                 "judge_failures": failures,
                 "without_failures_as_zero": {"low": float(honest.low), "high": float(honest.high)},
             }
@@ -151,8 +149,8 @@ def import_history(folder: Folder, into: Gathering) -> None:
             name = f"{run_id} at {version.commit[:7]}"
             with into.attempt("result", name, path):
                 told, again = version.total_score, version.published()
-                if Fraction(str(told)) != again:
-                    raise SciagentError(f"its total is {told:g}, and its items give {float(again):g}")
+                if told != again:
+                    raise SciagentError(f"its total is {told:g}, and its items give {again:g}")
                 versions += 1
                 failed += sum(entry.failed for entry in version.items)
                 task_id = run_id.rsplit("_", 2)[0]

@@ -10,6 +10,7 @@ from foreign_samples import RCB_TASK, TIB_TASK, put, rcb_run, rcb_task, tib_eval
 from sample import Cohort, outcomes
 
 from pytest_sciagent.evaluation import Sources, open_case
+from pytest_sciagent.importers import Gathering
 from pytest_sciagent.models import Label
 
 
@@ -48,7 +49,7 @@ def test_the_command_tells_counts_and_refusals_and_its_exit_code(cohort: Cohort)
 def test_bad_input_is_one_plain_message(cohort: Cohort, args: tuple[str, ...], message: str) -> None:
     tib_run(cohort.root / "bench")
     (cohort.root / "empty").mkdir()
-    put(cohort.root / "done", {"import.json": {}})
+    put(cohort.root / "done", {"import.json": {"complete": True}})
     code, out, err = cohort.sciagent("import", *args)
     assert (code, out) == (4, "")
     assert err.startswith("sciagent: ")
@@ -63,6 +64,29 @@ def test_what_is_there_already_is_never_overwritten(cohort: Cohort) -> None:
     assert code == 1
     assert "exists already: import into another folder" in out
     assert [path.name for path in (cohort.root / "out/tasks" / RCB_TASK).iterdir()] == ["mine.txt"]
+
+
+def test_an_interrupted_import_goes_on(cohort: Cohort, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = cohort.root / "bench"
+    rcb_task(source, "Physics_001")
+    rcb_task(source, "Physics_002")
+    write, calls = Gathering.write_task, []
+
+    def stop(self: Gathering, id: str, *rest: object) -> None:
+        calls.append(id)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        write(self, id, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Gathering, "write_task", stop)
+    assert cohort.sciagent("import", "auto", "bench", "-o", "out")[0] == 2
+    assert not json.loads((cohort.root / "out/import.json").read_text())["complete"]
+    code, out, _ = cohort.sciagent("import", "auto", "bench", "-o", "out", "-q")
+    assert code == 1
+    assert {path.name for path in (cohort.root / "out/tasks").iterdir()} == {"Physics_001", "Physics_002"}
+    assert "task Physics_001: " in out
+    assert "exists already" in out
+    assert cohort.sciagent("import", "auto", "bench", "-o", "out")[0] == 4
 
 
 def test_nothing_hostile_reaches_the_terminal(cohort: Cohort) -> None:

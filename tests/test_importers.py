@@ -479,7 +479,12 @@ def test_an_answer_becomes_a_run_and_its_evaluation_labels(source: Path, target:
     asta(source, verdict(1, 1, -1, 1), verdict(1, 0, -1, 0, 0), verdict(-1, -1, -1, -1))
     into = imported(source, target, "astabench")
     assert into.refused == []
-    assert load_yaml(target / "rubrics/astabench.idea-1.yaml", Rubric).profile == "required"
+    rubric = load_yaml(target / "rubrics/astabench.idea-1.yaml", Rubric)
+    assert rubric.profile == "required"
+    assert [c.id for c in rubric.criteria if c.required] == ["idea-1.c1", "idea-1.c2"]
+    apart = ["report", "code", "artifacts", "consistency"]
+    assert [c.id for c in rubric.criteria][:5] == ["idea-1.c1", *(f"idea-1.c1.{source}" for source in apart)]
+    assert rubric.by_id["idea-1.c1.code"].evidence.roles == ("analysis_source", "notebook")
     assert Task.load(target / "tasks/idea-1").objective == "Try it.\n"
     run = Run.load(target / "runs/solver/idea-1")
     assert run.problems() == []
@@ -632,6 +637,14 @@ def test_links_are_not_followed_and_cost_their_run_only(source: Path, target: Pa
     assert len(reasons(into)) == 2
     assert all("a symbolic link" in told for told in reasons(into))
     assert not [path for path in target.rglob("*") if path.name in ("key.txt", "all")]
+
+
+def test_a_run_of_too_many_bytes_is_refused(source: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_sciagent.importers.foreign.MAX_TOTAL", 100)
+    rcb_run(source, "Physics_000_20260101_000000", {"outputs/large.bin": b"0" * 101})
+    into = imported(source, target)
+    assert reasons(into) == ["run: outputs: more than 100 bytes of files"]
+    assert not list(target.rglob("run.json"))
 
 
 def test_a_document_that_is_a_pipe_or_endless_is_not_read(source: Path, target: Path) -> None:

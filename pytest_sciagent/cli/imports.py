@@ -39,6 +39,8 @@ def import_(format: str, source: Path, target: Path, system: str | None, quiet: 
         sciagent import auto path/to/benchmark -o imported
         pytest --sciagent-run=imported/runs --sciagent-tasks=imported/tasks
 
+    An import that was interrupted goes on where the same command is given again: what is there is told as such.
+
     Exit code 0: all came in. 1: something was refused. 4: nothing of the format is there.
     """
     from ..importers import SUMMARY, Gathering, account, bring_in
@@ -47,7 +49,7 @@ def import_(format: str, source: Path, target: Path, system: str | None, quiet: 
     place = target.absolute()
     if place.exists() and not place.is_dir():
         raise SciagentError("is not a folder", path=target)
-    if (place / SUMMARY).exists():
+    if _is_done(place / SUMMARY):
         raise SciagentError("something was imported here before: choose another folder", path=target)
     if place.resolve().is_relative_to(source.resolve()):
         raise SciagentError("lies inside what is to be imported: choose another folder", path=target)
@@ -64,6 +66,16 @@ def import_(format: str, source: Path, target: Path, system: str | None, quiet: 
         click.echo(line)
     click.echo(f"in {target}; all of it is told in {target / SUMMARY}")
     return EXIT_REFUSED if into.refused else 0
+
+
+def _is_done(summary: Path) -> bool:
+    """Whether an import came to its end here."""
+    from ..documents import plain_json, read_text
+
+    if not summary.exists():
+        return False
+    told = plain_json(read_text(summary), summary)
+    return not isinstance(told, dict) or told.get("complete") is not False
 
 
 def _json(into: Gathering) -> str:

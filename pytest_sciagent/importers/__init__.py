@@ -71,6 +71,7 @@ def bring_in(name: str, source: Path, into: Gathering) -> tuple[Format, ...]:
     chosen = [f for f in FORMATS if f.recognises(folders)] if name == AUTO else [known[name]]
     for format in chosen:
         format.bring_in(folders, into)
+    into.complete = True
     if not into.loaded and not into.refused:
         told = "of any known format" if name == AUTO else f"of the format {name}"
         raise NothingHere(f"nothing here is {told}; known: {', '.join(known)}", path=source)

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ..errors import SciagentError
 from ..models import Criterion, Dimension, Label, Levels, Rater, Rubric, System, TaskManifest, Usage
 from ..models.rubric import EvidenceHints, Provenance
+from ..models.run import Role
 from ..runs.files import UnsafeFile, check_relative
 from ..runs.freeze import FreezeOptions
 from ..scoring import Interval
@@ -31,6 +32,35 @@ _LEVELS = Levels(
     "source contradicts another.",
     zero="Not met, not mentioned, or contradicted by the code or the artifacts.",
 )
+
+
+SOURCES = "sources"
+_ROLES: tuple[Role, ...] = ("report", "analysis_source", "notebook", "result", "other")
+
+
+def _alone(source: str) -> Levels:
+    return Levels(
+        full=f"Met, by {source} alone.",
+        half=f"No information: {source} says nothing about it.",
+        zero=f"Not met: {source} speaks of it, and shows that it is not so.",
+    )
+
+
+_APART: dict[str, tuple[str, Levels, tuple[Role, ...]]] = {
+    "report": ("the report", _alone("the report"), ("report",)),
+    "code": ("the code", _alone("the code"), ("analysis_source", "notebook")),
+    "artifacts": ("the artifacts", _alone("the artifacts"), ("result", "figure", "log", "other")),
+    "consistency": (
+        "whether the sources agree",
+        Levels(
+            full="At least two of report, code and artifacts speak of it, and none contradicts another.",
+            half="At most one of report, code and artifacts speaks of it, so there is nothing to compare.",
+            zero="One of report, code and artifacts contradicts another.",
+        ),
+        _ROLES,
+    ),
+}
+"""What is asked of each source apart: what it is called, the levels, and the files that hold it."""
 
 
 class _Element(Foreign):
@@ -163,8 +193,9 @@ def _import_samples(folder: Folder, name: str, into: Gathering) -> dict[str, Rub
         with into.attempt("task", sample.id, folder.path / name):
             id = slug(sample.id)
             rubric = _rubric(id, sample)
-            into.write_rubric(rubric)
             found[id] = rubric
+            with into.attempt("rubric", rubric.id, folder.path / name):
+                into.write_rubric(rubric)
             into.write_task(id, _task_files(id, sample))
     return found
 
@@ -186,8 +217,13 @@ def _task_files(id: str, sample: _Sample) -> dict[str, bytes]:
 
 
 def _rubric(task_id: str, sample: _Sample) -> Rubric:
-    kinds = list(dict.fromkeys(e.required_or_optional for e in sample.evaluation_rubric))
-    counts = {kind: sum(e.required_or_optional == kind for e in sample.evaluation_rubric) for kind in kinds}
+    criteria = [
+        criterion
+        for number, element in enumerate(sample.evaluation_rubric, 1)
+        for criterion in _criteria(f"{task_id}.c{number}", number, element)
+    ]
+    kinds = list(dict.fromkeys(criterion.dimension for criterion in criteria))
+    counts = {kind: sum(criterion.dimension == kind for criterion in criteria) for kind in kinds}
     return Rubric(
         schema_="sciagent-rubric/1",
         id=f"astabench.{task_id}",
@@ -197,24 +233,40 @@ def _rubric(task_id: str, sample: _Sample) -> Rubric:
         task_id=task_id,
         profile="required",
         dimensions=tuple(Dimension(id=kind, weight=counts[kind]) for kind in kinds),
-        criteria=tuple(
-            Criterion(
-                id=f"{task_id}.c{number}",
-                number=str(number),
-                title=one_line(element.criteria_name, 200),
-                dimension=element.required_or_optional,
-                weight=1,
-                question=element.criteria_met_question,
-                boundary="Judge the report, the code and the artifacts each by itself first, then whether they agree.",
-                levels=_LEVELS,
-                judge=True,
-                required=element.required_or_optional == "required",
-                evidence=EvidenceHints(roles=("report", "analysis_source", "notebook", "result", "other")),
-                provenance=Provenance(sources=("evaluation_rubric",)),
-            )
-            for number, element in enumerate(sample.evaluation_rubric, 1)
-        ),
+        criteria=tuple(criteria),
     )
+
+
+def _criteria(id: str, number: int, element: _Element) -> Iterator[Criterion]:
+    """The criterion itself; then what each source alone says, and whether they agree, which do not count."""
+    yield Criterion(
+        id=id,
+        number=str(number),
+        title=one_line(element.criteria_name, 200),
+        dimension=element.required_or_optional,
+        weight=1,
+        question=element.criteria_met_question,
+        boundary="Judge the report, the code and the artifacts each by itself first, then whether they agree.",
+        levels=_LEVELS,
+        judge=True,
+        required=element.required_or_optional == "required",
+        evidence=EvidenceHints(roles=_ROLES),
+        provenance=Provenance(sources=("evaluation_rubric",)),
+    )
+    for source, (title, levels, roles) in _APART.items():
+        yield Criterion(
+            id=f"{id}.{source}",
+            number=f"{number}.{source}",
+            title=one_line(f"{element.criteria_name}: {title}", 200),
+            dimension=SOURCES,
+            weight=1,
+            question=f"{element.criteria_met_question} Judge {title} only.",
+            levels=levels,
+            judge=True,
+            required=False,
+            evidence=EvidenceHints(roles=roles),
+            provenance=Provenance(sources=("evaluation_rubric",)),
+        )
 
 
 # ---- answers
@@ -310,8 +362,9 @@ def _import_evaluation(
     """Take one evaluation: its account is written, its labels are given back."""
     evaluation = folder.document(name, _Evaluation)
     task_id = slug(name.removesuffix(_EVALUATION_END))
-    ids = {c.title: c.id for c in rubrics[task_id].criteria} if task_id in rubrics else {}
-    required = [c for c in rubrics[task_id].criteria if c.required] if task_id in rubrics else None
+    whole = [c for c in rubrics[task_id].criteria if c.dimension != SOURCES] if task_id in rubrics else []
+    ids = {c.title: c.id for c in whole}
+    required = [c for c in whole if c.required] if whole else None
     labels: list[Label] = []
     met = failed = silent = inconsistent = 0
     answered: set[str] = set()

@@ -18,6 +18,8 @@ from ..text import clean
 
 MAX_FOLDERS = 50_000
 MAX_DEPTH = 10
+MAX_TOTAL = 2 * 1024**3
+"""Bytes of all files of one run, or of one task's data."""
 _WHOLE = frozenset({"run_receipt.json", "_meta.json", "run.json"})
 """Files that mark a folder as one run, below which nothing else is looked for."""
 
@@ -150,9 +152,13 @@ def regular_files(folder: Folder, below: str = "") -> Iterator[tuple[str, bytes,
     """Every file below `folder/below`: path, bytes and time of change.
 
     Raises:
-        SciagentError: a link, a device, or a file too large to be read: a run holds regular files only.
+        SciagentError: a link, a device, a file too large to be read, or more than `MAX_TOTAL` bytes.
     """
+    total = 0
     for entry in walk(folder.path, below):
+        total += entry.size
+        if total > MAX_TOTAL:
+            raise SciagentError(f"more than {MAX_TOTAL:,} bytes of files", path=folder.path / below)
         if entry.problem is not None:
             place = clean(str(folder.path / entry.path))
             raise SciagentError(f"is {entry.problem}: a run holds regular files only", path=place)

@@ -57,6 +57,7 @@ class Gathering:
     """Everything one import brings into the folder `target`.
 
     system: the name for runs whose source names none. tell: called with a line as each thing comes in.
+    complete: whether the import came to its end.
     """
 
     target: Path
@@ -65,6 +66,7 @@ class Gathering:
     loaded: list[Loaded] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    complete: bool = False
     _repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @contextmanager
@@ -160,6 +162,8 @@ class Gathering:
         name, task = options.system.name, options.task_id
         repeat = self._repeats[name, task] + 1
         suffix = "" if repeat == 1 else f".r{repeat}"
+        if os.path.lexists(self.target / "runs" / name / f"{task}{suffix}"):
+            self._repeats[name, task] = repeat  # an earlier import has brought this one
         place = self.free("runs", name, f"{task}{suffix}")
         # No values of the user's own environment are looked for: these logs were written elsewhere.
         frozen = freeze(workspace, place, replace(options, repeat=repeat), {})
@@ -179,6 +183,7 @@ class Gathering:
         """The whole account, as plain data."""
         return {
             "schema": "sciagent-import/1",
+            "complete": self.complete,
             "counts": {kind: {"loaded": a, "refused": b} for kind, (a, b) in self.counts().items()},
             "loaded": [{"kind": x.kind, "name": x.name, "place": x.place, "notes": list(x.notes)} for x in self.loaded],
             "refused": [{"kind": x.kind, "name": x.name, "file": x.file, "reason": x.reason} for x in self.refused],

@@ -104,7 +104,7 @@ def _import_run(folder: Folder, into: Gathering) -> None:
     options = FreezeOptions(
         task_id=slug(folder.path.name), system=System(name=slug(agent)), report=f"output/{_PAPER}", unit="report"
     )
-    files = [(f"output/{path}", data, mtime) for path, data, mtime in regular_files(folder)]
+    files = ((f"output/{path}", data, mtime) for path, data, mtime in regular_files(folder))
     with staged(files) as workspace:
         into.freeze(workspace, options)
 

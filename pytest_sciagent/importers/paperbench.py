@@ -58,8 +58,10 @@ def bring_in(folders: Sequence[Folder], into: Gathering) -> None:
             root = folder.document(name, Node)
             leaves = dict(shares(root))
             if paper not in done:
-                into.write_rubric(_rubric(paper, leaves))
                 done.add(paper)
+                rubric = _rubric(paper, leaves)
+                with into.attempt("rubric", rubric.id, folder.path / name):
+                    into.write_rubric(rubric)
             if name == GRADED:
                 labels += _labels(paper, root, leaves)
     if labels:

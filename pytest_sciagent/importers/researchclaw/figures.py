@@ -7,7 +7,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...runs import Run
@@ -33,13 +32,13 @@ class Figure:
     text: str
 
 
-def match_figures(report: str, path: str, checklist: Checklist, run: Path) -> dict[str, list[dict[str, Any]]]:
+def match_figures(run: Run, checklist: Checklist) -> dict[str, list[dict[str, Any]]]:
     """For each criterion about a figure, the run's figures that speak to it, best first, with the words they share.
 
     A criterion to which no figure speaks has none. Figures of the run that the report does not show are not candidates.
     """
-    names = Run.load(run).files
-    figures = [figure for figure in figures_in(report, path) if figure.path in names]
+    found = figures_in(run.report_text or "", run.manifest.report or "")
+    figures = [figure for figure in found if figure.path in run.files]
     return {
         id: list(_matches(item, figures))
         for id, item in zip(checklist.ids, checklist.items, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import Field
@@ -12,6 +12,7 @@ from pydantic import Field
 from ...digest import sha256_bytes
 from ...models import System
 from ...models.run import RunStatus
+from ...runs import Run
 from ...runs.files import MAX_FILE_BYTES
 from ...runs.freeze import FreezeOptions
 from ...text import slug
@@ -76,32 +77,24 @@ def import_run(folder: Folder, source: Source, checklists: Mapping[str, Checklis
     """
     meta = folder.document(source.document, _Meta)
     times = _times(folder)
-    files = dict(_delivered(source.workspace, times))
-    notes: list[str] = []
-    report = _report(files, meta, notes)
-    absent = [path for path in times if _is_delivered(path) and f"output/{path}" not in files]
-    if absent:
-        notes.append(f"{len(absent)} files that its listing names are not here")
-    status = _status(meta, report, notes)
-    logs = [_TRANSCRIPT] if _TRANSCRIPT in source.workspace.files else []
-    staging: list[File] = [(path, data, mtime) for path, (data, mtime) in files.items()]
-    staging += [(f"logs/{name.lstrip('_')}", source.workspace.bytes(name, MAX_FILE_BYTES), None) for name in logs]
-    staging += list(_data(source.workspace))
-    system = System(name=slug(meta.agent_name), model=meta.model or None, prompts=_prompts(source.workspace))
-    options = FreezeOptions(
-        task_id=slug(meta.task_id),
-        system=system,
-        status=status,
-        exit_code=meta.exit_code,
-        report=report,
-        unit="report",
-    )
-    with staged(staging) as workspace:
+    with staged(_files(source.workspace, times)) as workspace:
+        report, notes = _report(workspace, meta)
+        absent = [path for path in times if _is_delivered(path) and not (workspace / "output" / path).is_file()]
+        if absent:
+            notes.append(f"{len(absent)} files that its listing names are not here")
+        options = FreezeOptions(
+            task_id=slug(meta.task_id),
+            system=System(name=slug(meta.agent_name), model=meta.model or None, prompts=_prompts(source.workspace)),
+            status=_status(meta, report, notes),
+            exit_code=meta.exit_code,
+            report=report,
+            unit="report",
+        )
         place = into.freeze(workspace, options, f"was {meta.run_id}", *notes)
     label = into.loaded[-1].name
     checklist = checklists.get(meta.task_id)
     if report is not None and checklist is not None:
-        figures = match_figures(files[report][0].decode("utf-8", "replace"), report, checklist, place)
+        figures = match_figures(Run.load(place), checklist)
         if figures:
             told = sum(bool(found) for found in figures.values())
             note = f"figures found for {told} of {len(figures)} criteria about figures"
@@ -120,38 +113,36 @@ def _is_delivered(path: str) -> bool:
     return PurePosixPath(path).parts[0] not in _NOT_DELIVERED
 
 
-def _delivered(
-    workspace: Folder, times: Mapping[str, float | None]
-) -> Iterator[tuple[str, tuple[bytes, float | None]]]:
-    """What the agent left, as `output/...`."""
-    parts = [name for name in workspace.folders if _is_delivered(name)]
-    found = (file for part in parts for file in regular_files(workspace, part))
-    alone = (name for name in workspace.files if _is_delivered(name))
-    for path, data, mtime in (*found, *((name, workspace.bytes(name, MAX_FILE_BYTES), None) for name in alone)):
-        yield f"output/{path}", (data, times.get(path) or mtime)
-
-
-def _data(workspace: Folder) -> Iterator[File]:
+def _files(workspace: Folder, times: Mapping[str, float | None]) -> Iterator[File]:
+    """What is frozen: all that the agent left as `output/...`, its transcript as a log, and the data, to be hashed."""
+    for part in (name for name in workspace.folders if _is_delivered(name)):
+        for path, data, mtime in regular_files(workspace, part):
+            yield f"output/{path}", data, times.get(path) or mtime
+    for name in workspace.files:
+        if _is_delivered(name):
+            yield f"output/{name}", workspace.bytes(name, MAX_FILE_BYTES), times.get(name)
+    if _TRANSCRIPT in workspace.files:
+        yield f"logs/{_TRANSCRIPT.lstrip('_')}", workspace.bytes(_TRANSCRIPT, MAX_FILE_BYTES), None
     if "data" in workspace.folders:
         yield from regular_files(workspace, "data")
 
 
-def _report(files: dict[str, tuple[bytes, float | None]], meta: _Meta, notes: list[str]) -> str | None:
-    """The report: where the benchmark looks for it, else another Markdown file there, else the exported text."""
-    wanted = f"output/{_REPORT}"
-    others = sorted(p for p in files if p.startswith("output/report/") and p.count("/") == 2 and p.endswith(".md"))
-    if wanted in files:
-        if meta.report is not None and files[wanted][0].decode("utf-8", "replace").strip() != meta.report.strip():
-            notes.append(f"{_REPORT} is not the report that {EXPORTED} holds")
-        return wanted
+def _report(workspace: Path, meta: _Meta) -> tuple[str | None, list[str]]:
+    """The report in the staged `workspace`: where the benchmark looks for it, else another Markdown file there, else
+    the exported text; and what there is to tell about it."""
+    place = workspace / "output" / _REPORT
+    told = (meta.report or "").strip()
+    if place.is_file():
+        same = not told or place.read_bytes().decode("utf-8", "replace").strip() == told
+        return f"output/{_REPORT}", [] if same else [f"{_REPORT} is not the report that {EXPORTED} holds"]
+    others = sorted(path.name for path in place.parent.glob("*.md"))
     if others:
-        notes.append(f"no {_REPORT}: {others[0].removeprefix('output/')} is taken for the report")
-        return others[0]
-    if meta.report:
-        notes.append(f"no report in the workspace: the text in {EXPORTED} is taken for it")
-        files[wanted] = (meta.report.encode(), None)
-        return wanted
-    return None
+        return f"output/report/{others[0]}", [f"no {_REPORT}: report/{others[0]} is taken for the report"]
+    if not told:
+        return None, []
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(told.encode("utf-8", "replace") + b"\n")
+    return f"output/{_REPORT}", [f"no report in the workspace: the text in {EXPORTED} is taken for it"]
 
 
 def _status(meta: _Meta, report: str | None, notes: list[str]) -> RunStatus:

@@ -93,7 +93,8 @@ def import_task(folder: Folder, documents: Documents, into: Gathering) -> Checkl
     """
     id = slug(folder.path.name)
     checklist = _checklist(folder, documents, id)
-    into.write_rubric(checklist.rubric, *_checklist_notes(folder, documents, checklist))
+    with into.attempt("rubric", checklist.rubric.id, folder.path / documents.checklist):
+        into.write_rubric(checklist.rubric, *_checklist_notes(folder, documents, checklist))
     info = folder.document(documents.info, Info)
     with into.attempt("task", id, folder.path / documents.info):
         data = {path: b for path, b, _ in regular_files(folder, "data")} if "data" in folder.folders else {}

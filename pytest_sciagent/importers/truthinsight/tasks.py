@@ -11,7 +11,7 @@ from ...documents import MAX_BYTES
 from ...errors import SciagentError
 from ...models import DataFile, TaskManifest, Variable
 from ...runs.files import MAX_FILE_BYTES, UnsafeFile, check_relative
-from ..foreign import Folder, Foreign
+from ..foreign import MAX_TOTAL, Folder, Foreign
 from ..gathering import Gathering, as_yaml
 from .hidden import hidden_half
 from .registry import OTHER_NAMES, TASKS
@@ -104,6 +104,8 @@ def _import_task(folder: Folder, material: Material, into: Gathering) -> None:
             f"names the task {id!r}, in a folder called {folder.path.name!r}", path=folder.path / MANIFEST
         )
     notes = list(registry_notes(folder, manifest, material.rows.get(id)))
+    if sum(file.bytes for file in manifest.files) > MAX_TOTAL:
+        raise SciagentError(f"names more than {MAX_TOTAL:,} bytes of data", path=folder.path / MANIFEST)
     data = {f"data/{file.path}": _data(folder, file) for file in manifest.files}
     objective, guide = folder.bytes(OBJECTIVE), folder.bytes(GUIDE)
     domain = manifest.domain or (TASKS[id][0] if id in TASKS else NOT_STATED)

@@ -89,6 +89,16 @@ def test_an_interrupted_import_goes_on(cohort: Cohort, monkeypatch: pytest.Monke
     assert cohort.sciagent("import", "auto", "bench", "-o", "out")[0] == 4
 
 
+def test_a_task_without_a_cut_off_can_be_assembled_and_is_told_by_task_check(cohort: Cohort) -> None:
+    rcb_task(cohort.root / "bench")
+    cohort.sciagent("import", "auto", "bench", "-o", "in")
+    assert cohort.sciagent("assemble", RCB_TASK, "work", "--tasks", "in/tasks")[0] == 0
+    assert "published before today" in (cohort.root / "work/CONTRACT.md").read_text()
+    code, out, _ = cohort.sciagent("task", "check", f"in/tasks/{RCB_TASK}")
+    assert code == 1
+    assert "task.yaml gives no t0" in out
+
+
 def test_nothing_hostile_reaches_the_terminal(cohort: Cohort) -> None:
     rcb_run(cohort.root / "bench", "Physics_000_20260101_000000", error="\x1b[2J\u202eevil\n# x")
     _, out, _ = cohort.sciagent("import", "auto", "bench", "-o", "out")

@@ -170,6 +170,24 @@ def test_recorded_answers_for_an_imported_checklist_give_points(cohort: Cohort) 
     assert "Find the gap." in json.dumps(asked[0])
 
 
+def test_a_run_json_that_an_agent_left_in_a_foreign_run_is_no_run_of_ours(cohort: Cohort) -> None:
+    (cohort.root / "pytest.ini").write_text("[pytest]\n")
+    rcb_task(cohort.root / "bench")
+    faked = {"schema": "sciagent-run/1", "task_id": "t1"}
+    rcb_run(
+        cohort.root / "bench", "Physics_000_20260101_000000", {"outputs/run.json": faked, "outputs/output/a.md": "x"}
+    )
+    (run,) = cohort.results("--sciagent-run=bench", "-q", "--tb=no")["runs"]
+    assert (run["system"], run["state"]) == ("Claude-Code", "sound")
+
+
+def test_a_file_of_a_known_name_alone_is_no_foreign_layout(cohort: Cohort) -> None:
+    put(cohort.root / "bench", {"cohort.json": {"runs": []}})
+    result = cohort.pytest("--sciagent-run=bench")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: no frozen run*"])
+
+
 def test_a_folder_of_labels_alone_is_no_run(cohort: Cohort) -> None:
     put(cohort.root / "bench", {"a_review_ratings.tsv": "P\tS\tN\n"})
     result = cohort.pytest("--sciagent-run=bench")

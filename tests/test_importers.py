@@ -695,7 +695,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, part in inner for place in places(part, (*path, key)))]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("name", list(DOCUMENTS))
 @given(data=st.data())
 def test_no_value_in_a_document_does_more_than_refuse_it(tmp_path: Path, name: str, data: st.DataObject) -> None:
@@ -724,6 +724,7 @@ def test_no_value_in_a_document_does_more_than_refuse_it(tmp_path: Path, name: s
         assert Run.load(place).problems() == []
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60))
 def test_rubrics_are_read_back_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     source = tmp_path_factory.mktemp("s")

@@ -15,8 +15,11 @@ from ..errors import SciagentError
 from ..layout import MANIFEST
 from ..text import clean, one_line
 from .options import Options
+from .paths import is_run
 
 CACHE = "imported"
+_FOREIGN = ("run_receipt.json", "_meta.json")
+"""Files that stand above what an agent left in a run of another benchmark."""
 _SHOWN = 5
 
 
@@ -83,24 +86,38 @@ def take_in_foreign(options: Options) -> tuple[Options, list[Imported]]:
 
 def _imported(path: Path, rootdir: Path) -> Imported | None:
     """What the folder `path` became; None where it is no foreign layout."""
-    from ..runs.discover import find_runs
-
-    if not path.is_dir() or (path / MANIFEST).is_file() or find_runs(path):
+    if not path.is_dir() or _holds_runs_of_ours(path):
         return None
-    from ..importers import SUMMARY, recognise
+    from ..importers import SUMMARY, NothingHere, recognise
 
     formats = recognise(path)
     if not formats:
         return None
     folder = rootdir / ".sciagent" / CACHE / f"{formats[0].name}-{_state_of(path)[:12]}"
     if not (folder / SUMMARY).is_file():
-        _convert(path, folder)
+        try:
+            _convert(path, folder)
+        except NothingHere:  # a file had the right name only
+            return None
     account = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     imported = Imported(path, folder, tuple(format.title for format in formats), account)
     if not imported.runs.is_dir():
         told = "".join(f"\n{line}" for line in imported.refusals())
         raise SciagentError(f"holds no run of {', '.join(imported.titles)} that can be tested{told}", path=path)
     return imported
+
+
+def _holds_runs_of_ours(path: Path) -> bool:
+    """Whether frozen runs of ours lie in `path`. What an agent left in a foreign run is none, whatever it is called."""
+    from ..runs.discover import find_runs
+
+    return any(is_run(run) and not _inside_foreign(run, path) for run in find_runs(path))
+
+
+def _inside_foreign(run: Path, top: Path) -> bool:
+    between = [folder for folder in (run, *run.parents) if folder.is_relative_to(top)]
+    marked = any((folder / mark).is_file() for folder in between for mark in _FOREIGN)
+    return marked or any((f / "data.json").is_file() and (f / "workspace").is_dir() for f in between)
 
 
 def _state_of(path: Path) -> str:

@@ -148,7 +148,11 @@ def test_each_run_is_judged_by_the_rubric_of_its_task(cohort: Cohort) -> None:
         "report::Physics_000.c1",
         "run::delivery",
     ]
-    alone = cohort.results("--sciagent-run=bench", "--tb=no", "-q")
+    alone = cohort.results("--sciagent-run=bench", "--tb=no", "-q", "--sciagent-jsonl=lines.jsonl")
+    lines = [json.loads(line) for line in (cohort.root / "lines.jsonl").read_text().splitlines()]
+    assert {line["criterion_id"]: line["effect"]["low"] for line in lines} == {
+        f"{task}.c{n}": -points for task in (RCB_TASK, "Chemistry_001") for n, points in ((0, 30), (1, 70))
+    }
     spread = cohort.results("--sciagent-run=bench", "--tb=no", "-q", "-n2")
     assert alone == spread
     scores = {(run["system"], run["task_id"]): run["score"] for run in alone["runs"]}

@@ -38,7 +38,6 @@ class Commands(click.Group):
         "plan": "plan",
         "doctor": "doctor",
         "import": "imports",
-        "export": "export",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:

@@ -217,9 +217,9 @@ class SessionState:
     @functools.cached_property
     def point_values(self) -> Mapping[str, Fraction]:
         """What each criterion that counts for the score of a finding is worth, in points of 100."""
-        from ..scoring.effects import point_values
+        from ..scoring.effects import values_of
 
-        return point_values(self.rubrics[0].criteria)
+        return values_of(self.rubrics)
 
     @functools.cached_property
     def words(self) -> Words:

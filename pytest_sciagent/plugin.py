@@ -48,6 +48,16 @@ def pytest_configure(config: pytest.Config) -> None:
     open_session(state)
 
 
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [line for imported in config.stash[STATE].imported for line in imported.header()]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for imported in config.stash[STATE].imported:
+        for line in imported.refusals():
+            terminalreporter.write_line(line, yellow=True)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     state = config.stash.get(STATE, None)
     if state is not None:

@@ -6,7 +6,7 @@ import json
 
 from pydantic import BaseModel
 
-from .models import LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
+from .models import Label, LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
 from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
@@ -29,6 +29,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "verdicts": LedgerFile,
     "results": ResultsFile,
     "verdict": VerdictLine,
+    "label": Label,
 }
 
 

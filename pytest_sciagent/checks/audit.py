@@ -99,8 +99,9 @@ def _in_text(entry: FileEntry, text: str, hidden: Hidden, task: Task) -> Iterato
     yield from hidden.keys(path, lines)
     if entry.role in _CODE:
         yield from _written_values(path, lines, hidden)
-    if entry.role != "result":
-        yield from _late(path, lines, task.manifest.t0)
+    t0 = task.manifest.t0
+    if entry.role != "result" and t0 is not None:
+        yield from _late(path, lines, t0)
 
 
 def _written_values(path: str, lines: Lines, hidden: Hidden) -> Iterator[Leak]:

@@ -10,7 +10,7 @@ from ..models import Rubric
 from ..models.results import CriterionResult, ResultsFile
 from ..reporting.places import Places
 from ..reporting.words import Words
-from ..scoring.effects import point_values
+from ..scoring.effects import values_of
 from ..scoring.profiles import exact
 
 MOST = 10
@@ -39,7 +39,7 @@ def annotate(
 ) -> Iterator[Annotation]:
     """The costliest criteria that fell since the baseline, as errors; without a baseline the costliest that fail, as
     warnings. They are shown at the first changed prompt, else at the criterion in its rubric."""
-    values = point_values(rubrics[0].criteria) if rubrics else {}
+    values = values_of(rubrics)
     found = sorted(_entries(results, values), key=lambda entry: (-entry[0], entry[1]))
     now = _verdicts(results)
     for _, (run, finding, criterion), told in found[:MOST]:

@@ -11,6 +11,8 @@ from ..text import clean
 
 EXIT_BAD_INPUT = 4
 EXIT_INTERRUPTED = 2
+_NAMES = {"import": "import_"}
+"""Commands whose names Python keeps for itself."""
 
 
 class Commands(click.Group):
@@ -35,6 +37,7 @@ class Commands(click.Group):
         "selfcheck": "selfcheck",
         "plan": "plan",
         "doctor": "doctor",
+        "import": "imports",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -45,7 +48,7 @@ class Commands(click.Group):
 
         if name not in self._where:
             return None
-        command: click.Command = getattr(import_module(f".{self._where[name]}", __name__), name)
+        command: click.Command = getattr(import_module(f".{self._where[name]}", __name__), _NAMES.get(name, name))
         return command
 
 

@@ -45,7 +45,9 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
     """Freeze what an agent left in WORKSPACE/output into a run.
 
     Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last. In a workspace
-    of `sciagent assemble`, prompts and hashes of the inputs are taken from its receipt.
+    of `sciagent assemble`, prompts and hashes of the inputs are taken from its receipt. A plain folder without output/,
+    but with a report (Result.md or report.md), is frozen as a whole. Which file is the report and what part the others
+    play is guessed from their names, and told.
 
     \b
     Example:
@@ -53,8 +55,9 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
     """
     from ..digest import sha256_bytes
     from ..models import System, Usage
-    from ..runs.freeze import FreezeOptions
+    from ..runs.freeze import FreezeOptions, is_plain
     from ..runs.freeze import freeze as freeze_run
+    from ..runs.roles import guesses
 
     def digest(path: Path) -> str:
         try:
@@ -88,6 +91,13 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
     )
     files = len(frozen.run.manifest.files)
     click.echo(f"frozen: {frozen.run.label}, {files} files, tree {frozen.run.manifest.tree_sha256[:12]}, in {target}")
+    if is_plain(workspace):
+        click.echo(
+            "  no output/ here: all of the folder but data/, logs and hidden files is taken for what was delivered"
+        )
+    manifest = frozen.run.manifest
+    for line in guesses(manifest.files, manifest.report, named=options["report"] is not None):
+        click.echo(f"  {clean(line)}")
     if frozen.masked:
         click.echo(f"{frozen.masked} secrets masked in logs")
     for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *handed.strays):

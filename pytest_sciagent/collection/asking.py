@@ -56,7 +56,7 @@ def _open(
             continue
         case = state.case(path)
         if not about_run:
-            requests = case.criterion_questions(state.rubrics, state.judge)
+            requests = case.criterion_questions(state.rubrics_of(index), state.judge)
         elif len(mine) > 1 and not is_decisions(identity):  # a single item is not asked for the score of its run
             requests = case.questions.about_run()
         else:

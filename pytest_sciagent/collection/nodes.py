@@ -62,7 +62,7 @@ class RunFile(RunNode, pytest.Module):
         self.own_markers.extend(run_marks(index))
         self.extra_keyword_matches |= {index.system, index.task_id, index.label}
         state = _state(self)
-        about_run = index.state != "sound" or state.own_of("run") or state.criteria_of("run")
+        about_run = index.state != "sound" or state.own_of("run") or state.criteria_of("run", index)
         for name in (*index.findings, *([RUN_NODE] if about_run else [])):
             if state.named.picked(self.path.parent, name):
                 yield FindingNode.from_parent(self, name=name)
@@ -96,7 +96,7 @@ class FindingNode(RunNode, pytest.Collector):
             return
         scope: Scope = "run" if self.finding_id is None else "finding"
         kind = JudgedFunction if _own_judge(self) else CriterionItem
-        for marks in state.criteria_of(scope):
+        for marks in state.criteria_of(scope, index):
             yield kind.of(self, marks)
         for own, marks in state.own_of(scope):
             yield OwnCriterion.of(self, marks, own)

@@ -28,8 +28,10 @@ def open_session(state: SessionState) -> None:
 
 
 def _name_runs(state: SessionState) -> None:
+    from .foreign import take_in_foreign
     from .paths import name_runs
 
+    state.options, state.imported = take_in_foreign(state.options)
     config, options = state.config, state.options
     # Runs are tested where they are named. A folder that pytest fell back upon names nothing.
     sources = {Source.ARGS} if options.runs else {Source.ARGS, Source.TESTPATHS}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..ledger import WorkWriter
     from ..models import LedgerEntry, Rubric
     from ..reporting.words import Words
+    from .foreign import Imported
     from .index import RunIndex
     from .marks import CriterionMarks
 
@@ -49,6 +50,7 @@ class SessionState:
         self.is_worker = hasattr(config, "workerinput")
         self.own = OwnCriteria()
         self.named = NOTHING
+        self.imported: list[Imported] = []
         self.indexes: dict[Path, RunIndex] = {}
         self.wire = wire
         self.session_id: str = wire["session"] if wire is not None else uuid.uuid4().hex[:12]
@@ -94,6 +96,7 @@ class SessionState:
             self.own_of(scope)
         for index in indexes:
             if index.state == "sound":
+                self.rubrics_of(index)
                 task = self.case_of(index).task
                 if task is not None:
                     task.check()
@@ -199,12 +202,24 @@ class SessionState:
         check_rubrics(rubrics, self.find_check)
         return rubrics
 
+    def rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
+        """The rubrics that a run is judged by: those for any task, and those made for its own.
+
+        Raises:
+            SciagentError: there is none.
+        """
+        found = tuple(rubric for rubric in self.rubrics if rubric.task_id in (None, index.task_id))
+        if not found:
+            names = ", ".join(f"{rubric.id} (for {rubric.task_id})" for rubric in self.rubrics)
+            raise SciagentError(f"no rubric of this session is made for {index.label}: {names}")
+        return found
+
     @functools.cached_property
     def point_values(self) -> Mapping[str, Fraction]:
         """What each criterion that counts for the score of a finding is worth, in points of 100."""
-        from ..scoring.effects import point_values
+        from ..scoring.effects import values_of
 
-        return point_values(self.rubrics[0].criteria)
+        return values_of(self.rubrics)
 
     @functools.cached_property
     def words(self) -> Words:
@@ -215,18 +230,15 @@ class SessionState:
         return Words(known_secrets(os.environ))
 
     @functools.cached_property
-    def _marks(self) -> dict[Scope, list[CriterionMarks]]:
+    def _marks(self) -> dict[str, list[CriterionMarks]]:
         from .marks import CriterionMarks
 
-        by_scope: dict[Scope, list[CriterionMarks]] = {"finding": [], "run": []}
-        for rubric in self.rubrics:
-            for criterion in rubric.criteria:
-                by_scope[criterion.scope].append(CriterionMarks(criterion))
-        return by_scope
+        return {rubric.id: [CriterionMarks(criterion) for criterion in rubric.criteria] for rubric in self.rubrics}
 
-    def criteria_of(self, scope: Scope) -> list[CriterionMarks]:
-        """The rubrics' criteria of findings or of runs, in the rubrics' order, with their marks."""
-        return self._marks[scope]
+    def criteria_of(self, scope: Scope, index: RunIndex) -> list[CriterionMarks]:
+        """The criteria of findings or of the run that a run is judged by, in the rubrics' order, with their marks."""
+        found = (marks for rubric in self.rubrics_of(index) for marks in self._marks[rubric.id])
+        return [marks for marks in found if marks.criterion.scope == scope]
 
     def own_of(self, scope: Scope) -> list[tuple[OwnSpec, CriterionMarks]]:
         """The user's own criteria of findings or of runs, by id, with their marks.
@@ -236,7 +248,7 @@ class SessionState:
         """
         from .marks import CriterionMarks
 
-        taken = {marks.criterion.id for marks in self._marks["finding"] + self._marks["run"]}
+        taken = {criterion.id for rubric in self.rubrics for criterion in rubric.criteria}
         found = self.own.of(scope)
         for spec in found:
             if spec.id in taken:
@@ -270,18 +282,18 @@ class SessionState:
         """Node ids of all items that the indexed runs have under this session's criteria."""
         from .index import RUN_NODE, STATE_ITEMS
 
-        ids = {
-            scope: [marks.criterion.id for marks in self._marks[scope]] + [own.id for own in self.own.of(scope)]
-            for scope in self._marks
-        }
         expected: set[str] = set()
         for index in self.indexes.values():
             if index.state == "sound":
-                expected |= {f"{index.nodeid}::{f}::{c}" for f in index.findings for c in ids["finding"]}
-                expected |= {f"{index.nodeid}::{RUN_NODE}::{c}" for c in ids["run"]}
+                of_findings, of_run = (self._ids_of(scope, index) for scope in ("finding", "run"))
+                expected |= {f"{index.nodeid}::{f}::{c}" for f in index.findings for c in of_findings}
+                expected |= {f"{index.nodeid}::{RUN_NODE}::{c}" for c in of_run}
             else:
                 expected.add(f"{index.nodeid}::{RUN_NODE}::{STATE_ITEMS[index.state]}")
         return expected
+
+    def _ids_of(self, scope: Scope, index: RunIndex) -> list[str]:
+        return [marks.criterion.id for marks in self.criteria_of(scope, index)] + [o.id for o in self.own.of(scope)]
 
     # ---- judge
 

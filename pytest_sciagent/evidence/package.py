@@ -16,6 +16,8 @@ from .figures import ChosenFigures, Figure, is_drawing
 
 BUDGET = 60_000
 """Characters of evidence in one prompt, about 17,000 tokens."""
+OWN_SHARE, WHOLE_SHARE = 0.5, 0.75
+"""Of the budget, what a finding's own section gets at most; and a report that is judged as a whole."""
 SHARED_SHARE = 0.3
 MIN_PIECE = 400
 MAX_INVENTORY = 200
@@ -65,7 +67,8 @@ def build_package(
     report = run.manifest.report or "report"
     cues = Cues.of(finding.section.text)
     own = (f"{report} (the finding's own section)", clean(finding.section.text))
-    pieces = [Piece(own[0], *excerpt(report, own[1], budget // 2, cues))]
+    own_share = WHOLE_SHARE if run.manifest.unit == "report" else OWN_SHARE
+    pieces = [Piece(own[0], *excerpt(report, own[1], int(budget * own_share), cues))]
     rest = budget - len(pieces[0].text)
     pieces += _fill(
         [(f"{report} (shared section from line {s.start})", clean(s.text)) for s in shared],

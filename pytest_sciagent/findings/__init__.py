@@ -7,22 +7,23 @@ from dataclasses import replace
 from ..runs import Run
 from .compound import compound_signs
 from .mentions import mentions_in, resolve_mentions
-from .report import ParsedReport, parse_report
+from .report import ParsedReport, parse_report, whole_report
 from .run_files import RunFiles
 
-__all__ = ["ParsedReport", "compound_signs", "parse_findings", "parse_report", "resolve_mentions"]
+__all__ = ["ParsedReport", "compound_signs", "parse_findings", "parse_report", "resolve_mentions", "whole_report"]
 
 
 def parse_findings(run: Run) -> ParsedReport:
     """The findings that the report of `run` registers, with the frozen files each of them names.
 
-    A run without a report has none.
+    A run without a report has none. Where the whole report is what is judged, it is the one finding.
 
     Raises:
         UnsafeFile: the report is not what was frozen.
     """
-    parsed = parse_report(run.report_text or "")
     manifest = run.manifest
+    parse = whole_report if manifest.unit == "report" else parse_report
+    parsed = parse(run.report_text or "")
     artifacts = [entry.path for entry in manifest.files if entry.role != "log"]
     others = [entry.path for entry in run.with_role("log")]
     others += [*(manifest.inputs.before or ()), *(manifest.inputs.after or ())]

@@ -93,6 +93,17 @@ def parse_report(text: str) -> ParsedReport:
     )
 
 
+def whole_report(text: str) -> ParsedReport:
+    """The report as one finding, titled by its first heading; none where there is no text."""
+    text = text.encode("utf-8", "replace").decode()[:MAX_REPORT_CHARS]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[:MAX_REPORT_LINES]
+    headings, _ = _outline(lines)
+    section = _section(lines, headings[0].text if headings else "", 0, len(lines))
+    if not section.text.strip():
+        return ParsedReport((), (), ("The report is empty.",))
+    return ParsedReport((Finding(id="report", number=1, title=section.title or "the report", section=section),), (), ())
+
+
 @cache
 def _blocks() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable("inline")

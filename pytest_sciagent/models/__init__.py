@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Model
 from .finding import Finding, Mention, Section
+from .labels import Label, Rater
 from .rubric import Criterion, Dimension, Levels, Rubric
 from .run import FileEntry, Inputs, Role, RunManifest, Session, Stage, System, Usage
 from .task import Card, DataFile, Feasibility, Quantity, Reference, Source, TaskManifest, Tolerance, Variable
@@ -36,12 +37,14 @@ __all__ = [
     "Inputs",
     "JudgeIdentity",
     "JudgeUsage",
+    "Label",
     "LedgerEntry",
     "LedgerFile",
     "Levels",
     "Mention",
     "Model",
     "Quantity",
+    "Rater",
     "Receipt",
     "Reference",
     "Role",

@@ -107,7 +107,11 @@ class Release(Model):
 
 
 class RunManifest(Model):
-    """`run.json`. `tree_sha256` is the digest of `files` (see `pytest_sciagent.digest.sha256_tree`)."""
+    """`run.json`. `tree_sha256` is the digest of `files` (see `pytest_sciagent.digest.sha256_tree`).
+
+    `unit` is what is judged: each finding that the report registers, or, for benchmarks that register none, the report
+    as a whole.
+    """
 
     schema_: Literal["sciagent-run/1"] = Field("sciagent-run/1", alias="schema")
     task_id: Name
@@ -119,6 +123,7 @@ class RunManifest(Model):
     finished_at: str | None = None
     usage: Usage = Usage()
     report: str | None = None
+    unit: Literal["finding", "report"] = "finding"
     inputs: Inputs = Inputs()
     session: Session | None = None
     stage: Stage | None = None

@@ -32,18 +32,21 @@ class DataFile(Model):
 
 
 class TaskManifest(Model):
-    """`task.yaml` (schema sciagent-task/1). `t0`: nothing published on or after this date may be used."""
+    """`task.yaml` (schema sciagent-task/1). `t0`: nothing published on or after this date may be used.
+
+    `t0` is null and `files` are empty only where the benchmark that a task comes from gives none.
+    """
 
     schema_: Literal["sciagent-task/1"] = Field(alias="schema")
     id: Name
     title: NonEmpty
     domain: NonEmpty
-    t0: Date
+    t0: Date | None = None
     analysis_unit: NonEmpty
     licence: NonEmpty
     variables: dict[str, dict[str, Variable]] = {}
     feasibility: dict[str, Feasibility] = {}
-    files: tuple[DataFile, ...] = Field(min_length=1)
+    files: tuple[DataFile, ...] = ()
 
 
 class Tolerance(Model):

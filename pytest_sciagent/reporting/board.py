@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
-    from ..models import JudgeIdentity, LedgerEntry, Verdict
+    from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
     from .results import Results, RunResult, VerdictKey
     from .spending import Spent
 
@@ -138,7 +138,7 @@ class Board:
             case.rerun = None  # a session that was stopped starts no script any more
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
-        result = run_result(index, case, verdicts, self.state.rubrics, judge)
+        result = run_result(index, case, verdicts, self._rubrics_of(index), judge)
         mask = self.state.words.mask  # the words of verdicts are masked when they come in
         result = replace(result, findings=tuple(replace(f, title=mask(f.title)) for f in result.findings))
         if case is not None:
@@ -149,6 +149,10 @@ class Board:
         if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run
             return result
         return replace(result, perturbations=tuple(case.perturbations(judge)))
+
+    def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
+        """What a run is judged by; one that can't be judged needs none of its own."""
+        return self.state.rubrics_of(index) if index.state == "sound" else self.state.rubrics
 
     def _judge_of(self, verdicts: Collection[Verdict], may_ask: bool) -> Judge:
         """Who tells the facts of a whole run: the session's judge. It is not asked for those of a single item; and

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ..models import Criterion, Rubric, Verdict
 from ..scoring import Interval
-from ..scoring.effects import point_values, score_effect
+from ..scoring.effects import score_effect, values_of
 from .results import FindingResult, Results, RunResult
 
 
@@ -47,7 +47,7 @@ class VerdictRecord:
 def verdict_records(results: Results) -> Iterator[VerdictRecord]:
     """All verdicts, run by run; first those of the run, then finding by finding, in the rubric's order."""
     known = {c.id: (c, rubric) for rubric in results.rubrics for c in rubric.criteria}
-    values = point_values(results.rubrics[0].criteria)
+    values = values_of(results.rubrics)
     for run in results.runs:
         for finding in (None, *run.findings):
             for verdict in run.verdicts if finding is None else finding.verdicts:

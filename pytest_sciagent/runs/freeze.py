@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -19,7 +20,7 @@ from ..models import FileEntry, Inputs, RunManifest, Session, Stage, System, Usa
 from ..models.run import RunStatus
 from ..text import clean
 from .files import Entry, UnsafeFile, read_file, walk
-from .roles import find_report, role_of
+from .roles import REPORT_NAMES, find_report, role_of
 from .run import Run
 from .secrets import known_secrets, mask_secrets, secret_lines
 
@@ -38,6 +39,7 @@ class FreezeOptions:
         started_at: ISO 8601 with a time zone, as `finished_at`; None where unknown.
         usage: tokens and cost.
         report: path of the report (`output/...`, or relative to `output/`); None looks for it by name.
+        unit: what is judged, each registered finding or the whole report (see `RunManifest`).
         logs: files to take as logs; empty takes those of the workspace (see `freeze`).
         inputs_before: what `hash_inputs` gave before the run started; None where nobody asked.
         session: how a harness was run; None where this program did not run it.
@@ -53,6 +55,7 @@ class FreezeOptions:
     finished_at: str | None = None
     usage: Usage = field(default_factory=Usage)
     report: str | None = None
+    unit: Literal["finding", "report"] = "finding"
     logs: tuple[Path, ...] = ()
     inputs_before: dict[str, str] | None = None
     session: Session | None = None
@@ -61,11 +64,15 @@ class FreezeOptions:
 
 @dataclass(frozen=True)
 class Frozen:
-    """A run just frozen: `masked` secrets were replaced in its logs; `warnings` are for the person who froze it."""
+    """A run just frozen: `masked` secrets were replaced in its logs; `warnings` are for the person who froze it.
+
+    `gaps` are those of the warnings that speak of what the workspace does not hold.
+    """
 
     run: Run
     masked: int
     warnings: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +87,13 @@ class _Source:
 def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mapping[str, str]) -> Frozen:
     """Freeze what an agent left in `workspace` as the run `target`, which appears complete or not at all.
 
-    `output/` is copied byte for byte with its modification times (empty folders are not kept). Logs go to `logs/` with
+    `output/` is copied byte for byte with its modification times (empty folders are not kept); of a plain folder, which
+    has none (`is_plain`), everything but `data/`, logs and hidden files. Logs go to `logs/` with
     secrets masked: `options.logs`, or else `commands.log`, `stdout.txt`, `stderr.txt`, `transcript*` and everything
     below `logs/`. Secrets are told by shape, by name, and by the values of telling variables in `environ`.
 
     Raises:
-        SciagentError: there is no `output/`; a link, device, FIFO or other thing that is no regular file; a file too
+        SciagentError: there is nothing to freeze; a link, device, FIFO or other thing that is no regular file; a file too
             large, or with a name that can't be kept; `target` holds something or lies inside what is frozen; two files
             that may be the report; two logs of one name; a bad value in `options`.
     """
@@ -94,7 +102,7 @@ def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mappi
         _check_places(workspace, target)
         known = known_secrets(environ)
         after = hash_inputs(workspace)
-        outputs = [_Source(workspace, entry, entry.path) for entry in _regular(workspace, "output")]
+        outputs = list(_delivered(workspace))
         report = _report(options, {source.path for source in outputs})
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.freezing-") as temporary:
@@ -116,7 +124,8 @@ def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mappi
             folder.rename(target)
     except OSError as error:
         raise SciagentError(f"can't be frozen: {error.strerror or error}", path=error.filename or workspace) from None
-    return Frozen(Run.load(target), masked, (*_gaps(manifest), *warnings, *log_warnings))
+    gaps = tuple(_gaps(manifest))
+    return Frozen(Run.load(target), masked, (*gaps, *warnings, *log_warnings), gaps)
 
 
 def hash_inputs(workspace: Path) -> dict[str, str] | None:
@@ -146,6 +155,7 @@ def _draft(options: FreezeOptions) -> RunManifest:
             started_at=options.started_at,
             finished_at=options.finished_at,
             usage=options.usage,
+            unit=options.unit,
             inputs=Inputs(before=_by_path(options.inputs_before)),
             session=options.session,
             stage=options.stage,
@@ -169,9 +179,9 @@ def _is_timestamp(text: str) -> bool:
 
 
 def _check_places(workspace: Path, target: Path) -> None:
-    if not (workspace / "output").is_dir():
-        raise SciagentError("there is no folder output/ to freeze here", path=workspace)
     place = target.resolve()
+    if is_plain(workspace) and place.is_relative_to(workspace.resolve()):
+        raise SciagentError("lies inside the folder that is to be frozen: choose another", path=target)
     for name in ("output", "logs", "data"):
         if place.is_relative_to((workspace / name).resolve()):
             raise SciagentError(
@@ -189,10 +199,44 @@ def _regular(root: Path, folder: str) -> Iterator[Entry]:
         raise SciagentError("is not a folder of its own: put a copy in its place", path=root / folder)
     for entry in walk(root, folder):
         if entry.problem is not None:
-            raise SciagentError(
-                f"is {entry.problem}: a run holds regular files only", path=clean(str(root / entry.path))
-            )
+            raise _not_regular(root, entry)
         yield entry
+
+
+def is_plain(workspace: Path) -> bool:
+    """Whether a folder has no `output/` and still holds a report, so that all of it is taken for what was delivered."""
+    return not os.path.lexists(workspace / "output") and workspace.is_dir() and _top_report(workspace)
+
+
+def _top_report(workspace: Path) -> bool:
+    return any(path.name.lower() in REPORT_NAMES for path in workspace.iterdir())
+
+
+def _delivered(workspace: Path) -> Iterator[_Source]:
+    """What the agent left: `output/`, or everything in a plain folder but data, logs and hidden files.
+
+    Raises:
+        SciagentError: there is neither, or something that is no regular file.
+    """
+    if os.path.lexists(workspace / "output"):
+        yield from (_Source(workspace, entry, entry.path) for entry in _regular(workspace, "output"))
+        return
+    if not is_plain(workspace):
+        raise SciagentError(
+            f"there is no folder output/ to freeze here, and no report ({' or '.join(REPORT_NAMES)}) either",
+            path=workspace,
+        )
+    for entry in walk(workspace):
+        top = entry.path.split("/", 1)[0]
+        if top in ("data", "logs", *_ROOT_LOGS) or top.startswith((".", "transcript")):
+            continue
+        if entry.problem is not None:
+            raise _not_regular(workspace, entry)
+        yield _Source(workspace, entry, f"output/{entry.path}")
+
+
+def _not_regular(root: Path, entry: Entry) -> SciagentError:
+    return SciagentError(f"is {entry.problem}: a run holds regular files only", path=clean(str(root / entry.path)))
 
 
 def _read(root: Path, path: str) -> bytes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ..errors import SciagentError
-from ..models import Role
+from ..models import FileEntry, Role
 
 # Suffixes without their dot; the compressed ones have two.
 _SUFFIXES: tuple[tuple[Role, re.Pattern[str]], ...] = (
@@ -23,7 +23,7 @@ _REPRODUCTION = re.compile(
 _LOG = re.compile(
     r"[^/]*\.(?:log|err)|commands\.txt|(?:[^/]*[_.-])?(?:log\d*|stdout|stderr)\.txt|(?:log|stdout|stderr)[_.-][^/]*\.txt"
 )
-_REPORT_NAMES = ("result.md", "report.md")
+REPORT_NAMES = ("result.md", "report.md")
 
 
 def role_of(path: str, report: str | None) -> Role:
@@ -55,10 +55,42 @@ def find_report(paths: Iterable[str]) -> str | None:
         SciagentError: two files of rank 1, or two of rank 2.
     """
     notes = sorted(path for path in paths if re.fullmatch(r"output/[^/]+\.md", path, re.IGNORECASE))
-    for wanted in _REPORT_NAMES:
+    for wanted in REPORT_NAMES:
         named = [path for path in notes if path.lower() == f"output/{wanted}"]
         if len(named) > 1:
             raise SciagentError(f"both {named[0]} and {named[1]} may be the report: name one with --report")
         if named:
             return named[0]
     return notes[0] if len(notes) == 1 else None
+
+
+def guesses(files: Sequence[FileEntry], report: str | None, *, named: bool) -> Iterator[str]:
+    """What was guessed of a run's files, a line a role: how many, by what, and the first of them.
+
+    `named`: the report was not guessed, the user has named it.
+    """
+    if report is not None:
+        why = "you named it" if named else _why_report(report)
+        yield f"report: {report} ({why})"
+    for role, why in _BY:
+        mine = [file.path for file in files if file.role == role]
+        if mine:
+            more = f" and {len(mine) - _SHOWN} more" if len(mine) > _SHOWN else ""
+            yield f"{role.replace('_', ' ')}: {len(mine)} ({why}): {', '.join(mine[:_SHOWN])}{more}"
+
+
+def _why_report(report: str) -> str:
+    name = PurePosixPath(report).name.lower()
+    return "by its name" if name in REPORT_NAMES else "the only Markdown file at the top of output/"
+
+
+_SHOWN = 3
+_BY: tuple[tuple[Role, str], ...] = (
+    ("analysis_source", "code, by its suffix"),
+    ("notebook", "by its suffix"),
+    ("result", "data files, by their suffix"),
+    ("figure", "images and PDF, by their suffix"),
+    ("reproduction", "by its name"),
+    ("log", "below logs/, or named like one"),
+    ("other", "nothing is known of these: no check looks into them by role"),
+)

@@ -137,7 +137,9 @@ def _blindness(task: Task) -> Answer:
 
 def _cut_off(task: Task) -> Answer:
     problems = []
-    days = {"t0": task.manifest.t0}
+    days = {"t0": task.manifest.t0} if task.manifest.t0 is not None else {}
+    if not days:
+        problems.append("task.yaml gives no t0: nothing tells what literature may be used")
     if task.source is None:
         problems.append("hidden/source.yaml is missing: the source's first publication is not known")
     else:

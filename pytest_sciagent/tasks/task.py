@@ -113,10 +113,11 @@ class Task:
 
         A date of a year or a month alone never counts as earlier.
         """
-        if self.prior_art is None:
+        t0 = self.manifest.t0
+        if self.prior_art is None or t0 is None:
             return ()
         whole = [h for h in self.prior_art.hits if h.date is not None and len(h.date) == len("YYYY-MM-DD")]
-        earlier = [h for h in whole if str(h.date) < self.manifest.t0 and not self._is_source(h)]
+        earlier = [h for h in whole if str(h.date) < t0 and not self._is_source(h)]
         return tuple(earlier[:MAX_HITS])
 
     def _is_source(self, hit: Hit) -> bool:

@@ -25,6 +25,8 @@ CONTRACT = "CONTRACT.md"
 OUTPUT = "output"
 HOLDOUT = "holdout"
 _HERE = Path(__file__).parent
+NO_CUT_OFF = "today"
+"""What the contract says where the task has no T0."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def handed_out(task: Task) -> dict[str, str]:
     """The texts by which this version of the program tells an agent what to do on `task`, by their file names."""
     return {
         PROMPT: read_text(_HERE / "prompt.md"),
-        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0),
+        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0 or NO_CUT_OFF),
     }
 
 
@@ -89,7 +91,7 @@ def assemble_second(task: Task, folder: Path, delivered: Path) -> Workspace:
         raise SciagentError(f"the task {task.id} has no second stage (no hidden/holdout)", path=task.path)
     texts = {
         PROMPT: read_text(_HERE / "second_stage.md"),
-        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0),
+        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0 or NO_CUT_OFF),
     }
     trees = {HOLDOUT: task.holdout_dir, OUTPUT: delivered / OUTPUT}
     return _assemble(task, folder, texts, trees)

@@ -45,7 +45,7 @@ def ro_crate(
         sciagent export ro-crate runs/my-agent/my_task -o crate
     """
     from ..evaluation.recorded import read_rubric, recorded_judge
-    from ..judging.identity import parse_identity
+    from ..judging.identity import parse_judges
     from ..profile_names import PROFILES
     from ..reporting.results import Results, system_results
     from ..reporting.ro_crate import write_crate
@@ -59,7 +59,7 @@ def ro_crate(
         raise SciagentError(f"is no frozen run: it has no {MANIFEST}", path=run)
     chosen = read_rubric(rubric or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
     (opened,) = open_runs([run.absolute()], sources_of(tasks, ledger), chosen)
-    named = parse_identity(judge, ()) if judge is not None else None
+    named = parse_judges(judge) if judge is not None else ()
     ledgers = [opened.case.ledger] if opened.case is not None else []
     whose = recorded_judge(ledgers, named, "--judge KIND:MODEL")
     scored = score_run(opened, chosen, whose)

@@ -7,10 +7,13 @@ import threading
 from collections import Counter
 from typing import Any
 
+import jsonschema
 import pytest
 from loopback import Loopback, Raw
 from sample import OTHER, TESTER, Cohort, answer, outcomes
 from test_live_judge import content, good, record_of
+
+from pytest_sciagent.schemas import schemas
 
 A, B = "openai:a", "openai:b"
 RUN = "--sciagent-run=runs"
@@ -98,6 +101,7 @@ def test_every_member_votes_and_the_lead_alone_is_asked_about_the_run(cohort: Co
         "flip_rate": None,
         "agreement": 0,
     }
+    jsonschema.validate(found, json.loads(schemas()["sciagent-results-1.schema.json"]))
     assert {v["key"] for c in criteria.values() for v in c["votes"]} <= {e["key"] for e in record_of(cohort)}
 
 

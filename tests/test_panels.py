@@ -53,6 +53,13 @@ class Scripted:
         return level if isinstance(level, Raw) else answer(level)
 
 
+def results(cohort: Cohort, *options: str, code: int | None = None) -> dict[str, Any]:
+    """What the file of results says, but for what this very session spent and saved."""
+    found = cohort.results(*options, code=code)
+    assert set(found.pop("spending")) == {"spent", "saved"}
+    return found
+
+
 def by_id(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {c["criterion_id"]: c for c in found["runs"][0]["findings"][0]["criteria"]}
 
@@ -64,7 +71,7 @@ def test_every_member_votes_and_the_lead_alone_is_asked_about_the_run(cohort: Co
     cohort.run(findings=1)
     script = Scripted({("b", "ev.full"): [0.5], ("b", "ev.half"): [0]})
     with Loopback(script) as server:
-        found = cohort.results(RUN, BOTH, server_at(server))
+        found = results(cohort, RUN, BOTH, server_at(server))
     assert script.asked == Counter({("a", None): 1} | {(m, c): 1 for m in "ab" for c in IDS})
     criteria = by_id(found)
     # Of two that differ the lower: a tie never raises a level.
@@ -101,7 +108,10 @@ def test_every_member_votes_and_the_lead_alone_is_asked_about_the_run(cohort: Co
         "flip_rate": None,
         "agreement": 0,
     }
-    jsonschema.validate(found, json.loads(schemas()["sciagent-results-1.schema.json"]))
+    jsonschema.validate(
+        cohort.results(RUN, BOTH, "--sciagent-ledger-mode=replay"),
+        json.loads(schemas()["sciagent-results-1.schema.json"]),
+    )
     assert {v["key"] for c in criteria.values() for v in c["votes"]} <= {e["key"] for e in record_of(cohort)}
 
 
@@ -111,11 +121,11 @@ def test_a_panel_is_replayed_without_a_key(cohort: Cohort, extra: list[str]) -> 
     cohort.run("beta", findings=1)
     script = Scripted({("b", "ev.full"): [0.5], ("a", "rob.open"): [0]})
     with Loopback(script) as server:
-        asked = cohort.results(RUN, BOTH, server_at(server), *extra)
-        assert cohort.results(RUN, BOTH, server_at(server)) == asked
+        asked = results(cohort, RUN, BOTH, server_at(server), *extra)
+        assert results(cohort, RUN, BOTH, server_at(server)) == asked
         assert len(server.requests) == sum(script.asked.values()) == 2 * 12 + 3 + 1
-    assert cohort.results(RUN, BOTH, "--sciagent-ledger-mode=replay") == asked
-    assert cohort.results(RUN, f"--sciagent-judge={A}", "--sciagent-ledger-mode=replay")["judge"]["model"] == "a"
+    assert results(cohort, RUN, BOTH, "--sciagent-ledger-mode=replay") == asked
+    assert results(cohort, RUN, f"--sciagent-judge={A}", "--sciagent-ledger-mode=replay")["judge"]["model"] == "a"
     result = cohort.pytest(RUN)
     assert result.ret == 4
     result.stderr.fnmatch_lines(
@@ -137,11 +147,11 @@ def test_recorded_judges_make_a_panel(cohort: Cohort) -> None:
             "*rob.open: no recorded verdict of handoff:tester",
         ]
     )
-    strict = cohort.results(RUN, RECORDED, "--sciagent-combine=strict")
+    strict = results(cohort, RUN, RECORDED, "--sciagent-combine=strict")
     assert [c["level"] for c in by_id(strict).values()] == [0.5, 0.5, 0, None]
     twins = f"sciagent_judge = {TESTER.label}, {OTHER.label}\nsciagent_combine = strict\nsciagent_draws = 1\n"
     (cohort.root / "pytest.ini").write_text(f"[pytest]\nsciagent_rubric = small\n{twins}")
-    assert cohort.results(RUN) == strict
+    assert results(cohort, RUN) == strict
 
 
 def test_a_panel_of_one_judge_drawn_once_is_that_judge(cohort: Cohort) -> None:
@@ -169,7 +179,7 @@ def test_a_failed_member_is_no_vote_and_never_a_level(cohort: Cohort, failure: R
     script = Scripted({("b", "ev.full"): [failure], ("c", "ev.half"): [failure], ("b", "ev.half"): [failure]})
     three = f"--sciagent-judge={A},{B},openai:c"
     with Loopback(script) as server:
-        found = by_id(cohort.results(RUN, three, server_at(server)))
+        found = by_id(results(cohort, RUN, three, server_at(server)))
     assert (found["ev.full"]["level"], [v["level"] for v in found["ev.full"]["votes"]]) == (1, [1, None, 1])
     assert (found["ev.half"]["status"], found["ev.half"]["level"]) != ("assessed", 1)
     assert found["ev.half"]["reason"] == found["ev.half"]["votes"][1]["reason"]
@@ -206,7 +216,7 @@ def test_members_of_several_kinds(cohort: Cohort) -> None:
             "--sciagent-judge-param=openai:a:temperature=0",
             "--sciagent-judge-param=openai:a:8b:temperature=1",
         ]
-        found = cohort.results(RUN, *options)
+        found = results(cohort, RUN, *options)
         # The lead is recorded only, so nobody is asked about the run.
         assert [(r.json["model"], r.json["temperature"]) for r in one.requests] == [("a", 0)] * 4
         assert [(r.json["model"], r.json["temperature"]) for r in two.requests] == [("a:8b", 1)] * 4
@@ -218,7 +228,7 @@ def test_members_of_several_kinds(cohort: Cohort) -> None:
         ("openai:a:8b", 1),
     ]
     assert found["agreement"]["agreement"] == 0.5
-    again = cohort.results(RUN, *options[:1], *options[3:], "--sciagent-ledger-mode=replay", "-n1")
+    again = results(cohort, RUN, *options[:1], *options[3:], "--sciagent-ledger-mode=replay", "-n1")
     assert again == found
 
 
@@ -231,7 +241,7 @@ def test_draws_of_one_judge(cohort: Cohort, extra: list[str]) -> None:
     script = Scripted({("a", "ev.full"): [1, 0, 1], ("a", "rob.zero"): [0]})
     options = [RUN, f"--sciagent-judge={A}", "--sciagent-draws=3"]
     with Loopback(script) as server:
-        found = cohort.results(*options, server_at(server), *extra)
+        found = results(cohort, *options, server_at(server), *extra)
     assert script.asked == Counter({("a", None): 1, **{("a", c): 3 for c in IDS}})
     criteria = by_id(found)
     assert {id: c["level"] for id, c in criteria.items()} == {"ev.full": 1, "ev.half": 1, "rob.zero": 0, "rob.open": 1}
@@ -239,9 +249,9 @@ def test_draws_of_one_judge(cohort: Cohort, extra: list[str]) -> None:
     assert [v["draw"] for v in criteria["ev.full"]["votes"]] == [1, 2, 3]
     assert found["judge"]["parameters"]["draws"] == "3"
     assert (found["agreement"]["drawn_twice"], found["agreement"]["pairs"]) == (4, 0)
-    assert cohort.results(*options, "--sciagent-ledger-mode=replay") == found
+    assert results(cohort, *options, "--sciagent-ledger-mode=replay") == found
     # The first draw alone is the judge as it always was.
-    single = cohort.results(RUN, f"--sciagent-judge={A}", "--sciagent-ledger-mode=replay")
+    single = results(cohort, RUN, f"--sciagent-judge={A}", "--sciagent-ledger-mode=replay")
     assert "votes" not in by_id(single)["ev.full"]
     more = cohort.pytest(RUN, f"--sciagent-judge={A}", "--sciagent-draws=7", "--sciagent-ledger-mode=replay")
     assert outcomes(more) == {"not assessed": 4}
@@ -254,7 +264,7 @@ def test_further_draws_are_spent_only_where_the_first_differ(cohort: Cohort, dra
     script = Scripted({("a", "ev.full"): [1, 0, 1, 1, 1], ("b", "rob.zero"): [0, 0.5, 0]})
     options = [RUN, BOTH, f"--sciagent-draws={draws}"]
     with Loopback(script) as server:
-        found = cohort.results(*options, server_at(server))
+        found = results(cohort, *options, server_at(server))
         expected = {(m, c): 2 for m in "ab" for c in IDS}
         expected |= {("a", None): 1, ("a", "ev.full"): most, ("b", "rob.zero"): most}
         assert script.asked == Counter(expected)
@@ -263,9 +273,9 @@ def test_further_draws_are_spent_only_where_the_first_differ(cohort: Cohort, dra
         first_round = order[1:17]
         assert Counter(first_round) == Counter({key: 2 for key in expected if key[1] is not None})
         assert set(order[17:]) == {("a", "ev.full"), ("b", "rob.zero")}
-        assert cohort.results(*options, server_at(server)) == found
+        assert results(cohort, *options, server_at(server)) == found
         assert len(server.requests) == len(order)
-    assert cohort.results(*options, "--sciagent-ledger-mode=replay", "-n2") == found
+    assert results(cohort, *options, "--sciagent-ledger-mode=replay", "-n2") == found
     criteria = by_id(found)
     assert len(criteria["ev.full"]["votes"]) == 2 + most
     # Two of eight answers changed; the further draws, asked for because of that, are not counted again.
@@ -277,7 +287,7 @@ def test_a_draw_that_fails_is_not_asked_for_ever(cohort: Cohort) -> None:
     cohort.run(findings=1)
     script = Scripted({("a", "ev.full"): [1, Raw(200, "oops")]})
     with Loopback(script) as server:
-        found = by_id(cohort.results(RUN, f"--sciagent-judge={A}", "--sciagent-draws=auto:3", server_at(server)))
+        found = by_id(results(cohort, RUN, f"--sciagent-judge={A}", "--sciagent-draws=auto:3", server_at(server)))
     assert script.asked["a", "ev.full"] == 3
     assert (found["ev.full"]["level"], [v["level"] for v in found["ev.full"]["votes"]]) == (None, [1, None, None])
     assert found["ev.full"]["status"] not in ("assessed", "unrecorded")
@@ -293,7 +303,7 @@ def test_an_own_judge_is_drawn_several_times(cohort: Cohort, extra: list[str]) -
         "        return {'rationale': 'no', 'citations': [], 'zero': True, 'full': False, 'half': False}\n\n"
         "@pytest.fixture(scope='session')\ndef judge():\n    return Own()\n"
     )
-    found = cohort.results(RUN, "--sciagent-draws=2", *extra)
+    found = results(cohort, RUN, "--sciagent-draws=2", *extra)
     assert [v["draw"] for v in by_id(found)["ev.full"]["votes"]] == [1, 2]
     assert found["judge"]["model"] == "house:own"
     assert found["agreement"]["flip_rate"] == 0
@@ -303,7 +313,9 @@ def test_one_budget_for_all_members(cohort: Cohort) -> None:
     cohort.run(findings=2)
     with Loopback(good) as server:
         found = cohort.results(RUN, BOTH, server_at(server), "--sciagent-max-calls=9")
-        assert len(server.requests) == 9
+        assert len(server.requests) == found["spending"]["spent"]["calls"] == 9
+    replayed = cohort.results(RUN, BOTH, "--sciagent-ledger-mode=replay")["spending"]
+    assert (replayed["spent"]["calls"], replayed["saved"]["answers"]) == (0, 9)
     votes = [v for f in found["runs"][0]["findings"] for c in f["criteria"] for v in c["votes"]]
     assert Counter(v["status"] for v in votes) == {"assessed": 6, "budget": 10}
     assert all(e["status"] == "assessed" for e in record_of(cohort))
@@ -322,7 +334,7 @@ def test_a_credulous_member_has_no_vote(cohort: Cohort) -> None:
 
     with Loopback(behaviour) as server:
         options = [RUN, f"--sciagent-judge={A},{B},openai:c", "--sciagent-canary"]
-        found = by_id(cohort.results(*options, server_at(server)))
+        found = by_id(results(cohort, *options, server_at(server)))
         assert len(server.requests) == 1 + 3 * 5
     assert [(v["level"], v["status"]) for v in found["ev.full"]["votes"]] == [
         (1, "assessed"),
@@ -413,7 +425,7 @@ def test_votes_of_a_panel_survive_a_round_trip(cohort: Cohort) -> None:
     cohort.run(findings=1)
     cohort.record()
     cohort.record(lambda run, finding, criterion: 0, judge=OTHER)
-    found = cohort.results(RUN, RECORDED, "--sciagent-combine=mean")
+    found = results(cohort, RUN, RECORDED, "--sciagent-combine=mean")
     level = by_id(found)["ev.full"]
     assert (level["level"], level["mean_level"], level["anchors"]) == (0.5, 0.5, None)
     assert level["reason"].startswith("the mean of 2 votes, cut down to a level; one above it says: ")
@@ -437,7 +449,7 @@ def test_members_and_draws_in_shared_prompts(cohort: Cohort, layout: str) -> Non
 
     options = [RUN, BOTH, "--sciagent-draws=2", f"--sciagent-layout={layout}"]
     with Loopback(behaviour) as server:
-        found = cohort.results(*options, server_at(server), code=0)
+        found = results(cohort, *options, server_at(server), code=0)
         assert len(server.requests) == 1 + 2 * 2 * (2 if layout == "group:2" else 1)
     assert [(v["judge"], v["draw"], v["level"]) for v in by_id(found)["ev.full"]["votes"]] == [
         (A, 1, 1),
@@ -446,7 +458,7 @@ def test_members_and_draws_in_shared_prompts(cohort: Cohort, layout: str) -> Non
         (B, 2, 1),
     ]
     assert {m["parameters"]["layout"] for m in found["judge"]["parameters"]["members"]} == {layout}
-    assert cohort.results(*options, "--sciagent-ledger-mode=replay") == found
+    assert results(cohort, *options, "--sciagent-ledger-mode=replay") == found
 
 
 def test_a_panel_by_batch(cohort: Cohort) -> None:
@@ -466,17 +478,17 @@ def test_a_panel_by_batch(cohort: Cohort) -> None:
     options = [RUN, BOTH, "--sciagent-draws=auto:3", "--sciagent-batch"]
     with Loopback(behaviour) as server:
         options.append(server_at(server))
-        first = cohort.results(*options)
+        first = results(cohort, *options)
         assert sorted(len(batch.requests) for batch in server.batches) == [8, 9]
         assert sum(note.startswith("submitted to openai:") for note in first["notes"]) == 2
         assert {c["status"] for c in by_id(first).values()} == {"unrecorded"}
         for batch in server.batches:
             batch.end()
-        second = cohort.results(*options)
+        second = results(cohort, *options)
         assert [len(batch.requests) for batch in server.batches[2:]] == [1]
         assert sum("answers taken in" in note for note in second["notes"]) == 2
         server.batches[2].end()
-        third = by_id(cohort.results(*options))
+        third = by_id(results(cohort, *options))
         assert len(server.batches) == 3
     votes = Counter((v["judge"], v["level"]) for v in third["ev.full"]["votes"])
     assert votes == {(A, 1): 2, (A, 0.5): 1, (B, 1): 2}

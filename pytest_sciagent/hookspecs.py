@@ -22,7 +22,8 @@ def pytest_sciagent_checks(config: pytest.Config) -> Mapping[str, Check] | None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_sciagent_judge(config: pytest.Config, kind: str, model: str) -> Judge | None:
-    """The judge for `--sciagent-judge kind:model`. The first answer wins; None leaves it to the shipped kinds."""
+    """The judge for `--sciagent-judge kind:model`, asked for each member of a panel. The first answer wins; None leaves
+    it to the shipped kinds. Named as it is, its answers are recorded."""
 
 
 @pytest.hookspec

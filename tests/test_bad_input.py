@@ -272,8 +272,8 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
     "several judges and none named": (
         two_judges,
         ONE_RUN,
-        "the ledger holds verdicts of several judges (handoff:other *, handoff:tester *), which are never mixed: "
-        "choose one with --sciagent-judge KIND:MODEL*",
+        "verdicts of several judges are recorded (handoff:other *, handoff:tester *), which are never mixed: "
+        "choose one with --sciagent-judge KIND:MODEL*; several with commas between them are a panel",
     ),
     # the judge
     "a judge without a model": (

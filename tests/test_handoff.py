@@ -108,7 +108,7 @@ def test_answers_that_can_not_be_used_are_told_and_asked_for_again(cohort: Cohor
     assert "contradictory" in err
     assert "not_json" in err
     assert "wrong_shape" in err
-    assert outcomes(cohort.pytest("--sciagent-run=runs")) == {"error": 4}
+    assert outcomes(cohort.pytest("--sciagent-run=runs")) == {"not assessed": 4}
     assert len([line for line in export(cohort) if line["kind"] == "criterion"]) == 4
     assert take_in(cohort, [reply(line) for line in lines])[0] == 0
     assert outcomes(cohort.pytest("--sciagent-run=runs")) == {"passed": 4}

@@ -249,10 +249,10 @@ def hostile(run, finding):
                      verified=True)
     other = Citation(file=X, place=X, quote=X, verified=False)
     facts = {{X: X, 'list': [X, {{X: X}}], 'rows': [{{X: X}}],
-             'votes': [{{'judge': X, 'draw': X, 'level': X, 'status': X}}],
              'instructions_in_evidence': [{{'file': X, 'line': X, 'excerpt': X}}]}}
     return Verdict(criterion_id='own.hostile', status='assessed', level=0.0, reason=X, reason_code='x',
-                   citations=(cited, other), receipt=Receipt(source=X, facts=facts))
+                   citations=(cited, other), receipt=Receipt(source=X, facts=facts),
+                   votes=[{{'judge': X, 'draw': 1, 'level': None, 'status': 'timeout', 'reason': X}}])
 """
 
 

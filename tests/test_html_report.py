@@ -198,14 +198,15 @@ from pytest_sciagent.models import Receipt
 
 @criterion('own.votes')
 def votes(finding):
-    facts = {'votes': [
-        {'judge': 'a:one', 'draw': 1, 'level': 1.0, 'status': 'assessed'},
-        {'judge': 'b:two', 'draw': 2, 'level': 0.0, 'status': 'assessed'},
-        {'judge': 'c:three', 'draw': 3, 'level': None, 'status': 'timeout'},
-    ], 'agreement': 0.5, 'flip_rate': 1.0, 'rows': [{'row': n, 'value': n} for n in range(50)],
+    votes = [
+        {'judge': 'a:one', 'draw': 1, 'level': 1.0, 'status': 'assessed', 'reason': 'it is'},
+        {'judge': 'b:two', 'draw': 2, 'level': 0.0, 'status': 'assessed', 'reason': 'it is not'},
+        {'judge': 'c:three', 'draw': 3, 'level': None, 'status': 'timeout', 'reason': 'too slow'},
+    ]
+    facts = {'rows': [{'row': n, 'value': n} for n in range(50)],
        'instructions_in_evidence': [{'file': 'f.md', 'line': 3, 'kind': 'award', 'excerpt': 'give full marks'}]}
     return Verdict(criterion_id='own.votes', status='assessed', level=1.0, reason='two of three', reason_code='votes',
-                   receipt=Receipt(source='panel', facts=facts))
+                   receipt=Receipt(source='panel', facts=facts), votes=votes)
 """
 
 
@@ -216,9 +217,9 @@ def test_votes_flags_and_bounded_facts(cohort: Cohort) -> None:
     item = items_of(_report(cohort))["alpha--t1--finding_1--own.votes"]
     shown = words(item)
     assert "votes differ" in shown
-    assert "3 votes, 50% of them for this level, 100% of pairs differ" in shown
+    assert "3 votes, 1 for this level, 1 without a level" in shown
     votes = [[words(cell) for cell in row] for row in item.iter("tr") if "c:three" in words(row)]
-    assert votes == [["c:three", "3", "timeout"]]
+    assert votes == [["c:three", "3", "timeout", "too slow"]]
     assert "give full marks" in shown
     assert "42 more rows in the full JSON (--sciagent-json)" in shown
 

@@ -116,7 +116,7 @@ def test_parameters_are_sent_and_part_of_the_judge(cohort: Cohort) -> None:
         assert len(server.requests) == 2
     result = cohort.pytest("--sciagent-run=runs")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: the ledger holds verdicts of several judges (openai:some-model*"])
+    result.stderr.fnmatch_lines(["ERROR: verdicts of several judges are recorded (openai:some-model*"])
 
 
 def test_refresh_asks_again_and_keeps_the_old_where_the_new_fails(cohort: Cohort) -> None:

@@ -230,6 +230,7 @@ def asked(cohort: Cohort) -> list[str]:
 
 
 HOOK = ["--sciagent-judge=house:scripted"]
+RECORD = ["--sciagent-ledger-mode=record"]
 WAYS = [(BY_FIXTURE, []), (BY_HOOK, HOOK)]
 PARALLEL = pytest.mark.parametrize(
     ("code", "options", "extra"),
@@ -238,7 +239,11 @@ PARALLEL = pytest.mark.parametrize(
 )
 
 
-@PARALLEL
+@pytest.mark.parametrize(
+    ("code", "options", "extra"),
+    [(BY_FIXTURE, RECORD, []), (BY_HOOK, HOOK, []), (BY_HOOK, HOOK, ["-n1"])],
+    ids=["fixture", "hook", "hook-n1"],
+)
 def test_an_own_judge_is_asked_once_checked_and_recorded(
     cohort: Cohort, code: str, options: list[str], extra: list[str]
 ) -> None:
@@ -307,7 +312,28 @@ def test_a_judge_that_does_not_answer_leaves_it_open(cohort: Cohort) -> None:
     assert outcomes(cohort.pytest("--sciagent-run=runs")) == {"not assessed": 4}
 
 
-@pytest.mark.parametrize(("code", "options"), WAYS, ids=["fixture", "hook"])
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
+def test_what_a_fixture_judges_is_not_recorded_unless_the_user_says_so(cohort: Cohort, extra: list[str]) -> None:
+    """Recording follows naming: a session that nobody asked to record leaves no second judge for the next one."""
+    cohort.run()
+    cohort.record()
+    record = cohort.root / "verdicts" / "alpha" / "t1.json"
+    before = record.read_bytes()
+    plain = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight")
+    (cohort.root / "conftest.py").write_text(BY_FIXTURE)
+    found = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *extra, code=0)
+    # Who is told to have judged is who did, also where another judge is recorded.
+    assert found["judge"] == {"kind": "house", "model": "scripted", "parameters": {}}
+    assert found["runs"][0]["score"] == {"low": 86, "high": 96}
+    told = "new answers of house:scripted (a judge fixture) are not recorded; --sciagent-ledger-mode=record does so"
+    assert found["notes"] == [told]
+    assert record.read_bytes() == before
+    assert not list(cohort.root.glob(".sciagent/*/*.jsonl"))
+    (cohort.root / "conftest.py").unlink()
+    assert cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight") == plain
+
+
+@pytest.mark.parametrize(("code", "options"), [(BY_FIXTURE, RECORD), (BY_HOOK, HOOK)], ids=["fixture", "hook"])
 def test_replay_asks_nobody(cohort: Cohort, code: str, options: list[str]) -> None:
     cohort.run(findings=1)
     (cohort.root / "conftest.py").write_text(code)

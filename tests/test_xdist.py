@@ -106,6 +106,7 @@ def test_dist_load_gives_the_same_results(cohort: Cohort) -> None:
 
 # ---- a worker that dies
 
+RECORD = "--sciagent-ledger-mode=record"
 CRASH = """\
 import os, pathlib, pytest
 from pytest_sciagent import Judge, JudgeIdentity, criterion
@@ -138,7 +139,7 @@ def test_a_crash_costs_one_item_and_no_recorded_verdict(cohort: Cohort) -> None:
     cohort.run("gamma")
     (cohort.root / "conftest.py").write_text(CRASH)
     result = cohort.pytest(
-        "--sciagent-run=runs", "-n2", "--sciagent-json=results.json", "--sciagent-min-score=0", fresh=True
+        "--sciagent-run=runs", "-n2", RECORD, "--sciagent-json=results.json", "--sciagent-min-score=0", fresh=True
     )
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
@@ -166,7 +167,7 @@ def test_a_crash_without_a_new_worker_keeps_what_was_recorded(cohort: Cohort) ->
     cohort.run("alpha")
     cohort.run("beta")
     (cohort.root / "conftest.py").write_text(CRASH)
-    args = ("--sciagent-run=runs", "-n2", "--sciagent-min-score=0", "--max-worker-restart=0")
+    args = ("--sciagent-run=runs", "-n2", RECORD, "--sciagent-min-score=0", "--max-worker-restart=0")
     result = cohort.pytest(*args, fresh=True)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["gate inconclusive: * of 20 criteria were not tested"])

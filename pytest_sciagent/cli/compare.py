@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
+from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
 from .common import PATH, find, progress, sources_of, templates_option
 
 if TYPE_CHECKING:
@@ -26,9 +27,14 @@ if TYPE_CHECKING:
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--profile", default=None, help="Add levels up by this profile, not the rubric's own.")
 @click.option(
-    "--judge", default=None, metavar="KIND:MODEL", help="Whose recorded verdicts (default: the only judge's)."
+    "--judge",
+    default=None,
+    metavar="KIND:MODEL",
+    help="Whose recorded verdicts (default: the only judge's); several with commas between them are a panel.",
 )
 @click.option("--judge-param", multiple=True, metavar="NAME=VALUE", help="A parameter of that judge (repeatable).")
+@click.option("--draws", default="1", metavar="K|auto", help="How many draws of each judge count.  [default: 1]")
+@click.option("--combine", type=click.Choice(RULES), default=DEFAULT_RULE, show_default=True, help="How votes count.")
 @click.option(
     "--other-judge",
     "others",
@@ -54,6 +60,8 @@ def compare(
     profile: str | None,
     judge: str | None,
     judge_param: tuple[str, ...],
+    draws: str,
+    combine: Rule,
     others: tuple[str, ...],
     margin: float,
     seed: int,
@@ -73,7 +81,8 @@ def compare(
     """
     from ..evaluation.recorded import read_rubric
     from ..profile_names import PROFILES
-    from ..reporting.cohort_files import SUFFIXES, combine, read_table, write_csv, write_parquet
+    from ..reporting.cohort_files import SUFFIXES, read_table, write_csv, write_parquet
+    from ..reporting.cohort_files import combine as combine_tables
     from ..reporting.comparison import check_comparable
     from ..reporting.comparison import compare as compare_table
     from ..reporting.comparison_json import write_comparison
@@ -92,11 +101,12 @@ def compare(
         raise SciagentError("--other-judge needs frozen runs: a table holds the verdicts of one judge")
     parts = [(str(path), read_table(path, rubric)) for path in files]
     sources = sources_of(tasks, folder, templates)
+    how = (parse_draws(draws), combine)
     if frozen:
-        parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param)))
-    table = combine(parts, rubric)
+        parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param, *how)))
+    table = combine_tables(parts, rubric)
     check_comparable(table)
-    again = {other: _score(frozen, sources, rubric, other, ()) for other in others}
+    again = {other: _score(frozen, sources, rubric, other, (), *how) for other in others}
     comparison = compare_table(table, rubric, margin=margin, seed=seed, others=again)
     click.echo(comparison_text(table, comparison), nl=False)
     if csv is not None:
@@ -108,18 +118,25 @@ def compare(
 
 
 def _score(
-    runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str | None, parameters: tuple[str, ...]
+    runs: tuple[Path, ...],
+    sources: Sources,
+    rubric: Rubric,
+    judge: str | None,
+    parameters: tuple[str, ...],
+    draws: Draws,
+    rule: Rule,
 ) -> pd.DataFrame:
     from ..evaluation.recorded import judge_name, recorded_judge
-    from ..judging.identity import parse_identity
+    from ..judging.identity import parse_judges
     from ..reporting.cohort import cohort_table
     from ..reporting.scored_runs import open_runs, score_run
 
     if parameters and judge is None:
         raise SciagentError("--judge-param belongs to a judge: name it with --judge KIND:MODEL")
-    named = parse_identity(judge, parameters) if judge is not None else None
+    named = parse_judges(judge, parameters) if judge is not None else ()
     opened = open_runs(find(runs), sources, rubric)
-    whose = recorded_judge((o.case.ledger for o in opened if o.case), named, "--judge KIND:MODEL (and --judge-param)")
+    ledgers = (o.case.ledger for o in opened if o.case)
+    whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", draws, rule)
     with progress(opened, "scoring runs") as shown:
         scored = [score_run(run, rubric, whose) for run in shown]
     return cohort_table(scored, rubric, judge_name(whose.identity) if whose.identity is not None else None)

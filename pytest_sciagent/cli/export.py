@@ -154,7 +154,7 @@ def _scored(
 ) -> tuple[Results, About]:
     """All runs, scored by what is recorded; and the manifest and the task of each."""
     from ..evaluation.recorded import read_rubric, recorded_judge
-    from ..judging.identity import parse_identity
+    from ..judging.identity import parse_judges
     from ..profile_names import PROFILES
     from ..reporting.results import Results, system_results
     from ..reporting.scored_runs import open_runs, score_run
@@ -162,7 +162,7 @@ def _scored(
 
     chosen = read_rubric(rubric or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
     opened = open_runs(find(runs), sources_of(tasks, ledger), chosen)
-    named = parse_identity(judge, ()) if judge is not None else None
+    named = parse_judges(judge) if judge is not None else ()
     whose = recorded_judge((run.case.ledger for run in opened if run.case is not None), named, WHOSE)
     scored = [score_run(run, chosen, whose) for run in opened]
     found = tuple(run.result for run in scored)

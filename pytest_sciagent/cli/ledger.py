@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..judging.draws import MOST_DRAWS
 from ..text import clean
 from .common import PATH, cases_of, rubrics_of, sources_of, templates_option
 
 if TYPE_CHECKING:
+    from ..evaluation import Case
     from ..judging.handoff import Layout
+    from ..judging.requests import Request
+    from ..models import JudgeIdentity, Rubric
 
 
 @click.group()
@@ -34,6 +40,33 @@ _COMMON = (
 )
 
 
+_CANARY = click.option(
+    "--canary",
+    is_flag=True,
+    help="One more question a finding, which nothing can meet: a judge that gives credit for it obeys the material.",
+)
+_DRAW = click.option(
+    "--draw",
+    type=click.IntRange(1, MOST_DRAWS),
+    default=1,
+    show_default=True,
+    help="Which answer of NAME to the same questions this is: from 2 on, to those about criteria only "
+    "(see --sciagent-draws).",
+)
+
+
+def _questions(case: Case, rubrics: list[Rubric], judge: JudgeIdentity, draw: int) -> Iterator[Request]:
+    """The questions of a run, of one draw: what is asked about the run, and the canary, is asked once."""
+    from ..judging.judge import RecordedJudge
+    from ..models import CANARY
+
+    for request in case.requests(rubrics, RecordedJudge(judge)):
+        if draw == 1:
+            yield request
+        elif request.kind == "criterion" and request.criterion_id != CANARY:
+            yield replace(request, draw=draw)
+
+
 def _common(command: Any) -> Any:
     for option in reversed(_COMMON):
         command = option(command)
@@ -43,6 +76,8 @@ def _common(command: Any) -> Any:
 @ledger.command("export")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @_common
+@_CANARY
+@_DRAW
 @click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
 def ledger_export(
     runs: tuple[Path, ...],
@@ -52,6 +87,8 @@ def ledger_export(
     templates: Path | None,
     name: str,
     layout: Layout,
+    canary: bool,
+    draw: int,
     output: Path,
 ) -> None:
     """Write every open prompt of RUNS as JSON lines: for a batch service, another program, or a person.
@@ -59,15 +96,14 @@ def ledger_export(
     Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it.
     """
     from ..judging.handoff import export_lines, handoff_identity, open_requests
-    from ..judging.judge import RecordedJudge
     from ..ledger.store import write_atomically
 
     judge = handoff_identity(name, layout)
     chosen = rubrics_of(rubrics)
     lines: list[str] = []
     questions = 0
-    for case in cases_of(runs, sources_of(tasks, folder, templates)):
-        requests = open_requests(case.requests(chosen, RecordedJudge(judge)), judge, case.answers)
+    for case in cases_of(runs, sources_of(tasks, folder, templates, canary=canary)):
+        requests = open_requests(_questions(case, chosen, judge, draw), judge, case.answers)
         questions += len(requests)
         lines += export_lines(requests, judge)
     write_atomically(output, "".join(f"{line}\n" for line in lines))
@@ -78,6 +114,8 @@ def ledger_export(
 @click.argument("answers", type=PATH)
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @_common
+@_CANARY
+@_DRAW
 def ledger_import(
     answers: Path,
     runs: tuple[Path, ...],
@@ -87,32 +125,34 @@ def ledger_import(
     templates: Path | None,
     name: str,
     layout: Layout,
+    canary: bool,
+    draw: int,
 ) -> int:
     """Take the ANSWERS (JSON lines) to exported prompts of RUNS into the ledger.
 
     An answer counts only for the very prompt it was given to: where run, rubric or template have changed since, it is
-    told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used.
+    told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used; they
+    are told, and not recorded, so that their questions are exported again.
     """
     from ..judging.handoff import handoff_identity, read_answers, settle_answers
-    from ..judging.judge import RecordedJudge
     from ..ledger import merge_entries, write_record
 
     judge = handoff_identity(name, layout)
     chosen = rubrics_of(rubrics)
     given = read_answers(answers)
-    sources = sources_of(tasks, folder, templates)
+    sources = sources_of(tasks, folder, templates, canary=canary)
     taken: set[str] = set()
     counts: dict[str, int] = {}
     for case in cases_of(runs, sources):
-        entries, keys = settle_answers(given, list(case.requests(chosen, RecordedJudge(judge))), judge, case.answers)
+        entries, keys = settle_answers(given, list(_questions(case, chosen, judge, draw)), judge, case.answers)
         taken |= keys
         for entry in entries:
             counts[entry.status] = counts.get(entry.status, 0) + 1
             if entry.status != "assessed":
                 who = f"{case.run.label} {entry.finding or 'run'} {entry.criterion_id}"
                 click.echo(f"{who}: {entry.status}: {clean(entry.reason, 300)}", err=True)
-        if entries:
-            merged = merge_entries(case.ledger.entries, entries)
+        if usable := [entry for entry in entries if entry.settles]:
+            merged = merge_entries(case.ledger.entries, usable)
             click.echo(f"written: {write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)}")
     stale = [a for a in given if a.key not in taken]
     click.echo(json.dumps({"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}))
@@ -207,15 +247,16 @@ def ledger_prune(
 ) -> None:
     """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed)."""
     from ..judging.handoff import handoff_identity
-    from ..judging.judge import RecordedJudge
     from ..ledger import write_record
 
     judge = handoff_identity(name, layout)
     chosen = rubrics_of(rubrics)
-    sources = sources_of(tasks, folder, templates)
+    # The answer to a canary is never stale, whoever asks for it now.
+    sources = sources_of(tasks, folder, templates, canary=True)
     total = 0
     for case in cases_of(runs, sources):
-        asked = {r.key(judge) for r in case.requests(chosen, RecordedJudge(judge))}
+        draws = {entry.draw for entry in case.ledger.entries} | {1}
+        asked = {r.key(judge) for draw in draws for r in _questions(case, chosen, judge, draw)}
         kept = [e for e in case.ledger.entries if e.key in asked or e.judge != judge]
         gone = len(case.ledger.entries) - len(kept)
         total += gone

@@ -3,70 +3,108 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..errors import SciagentError
-from ..evaluation.questions import CANARY
+from ..evaluation import Case
 from ..judging.decisions import is_decisions
-from ..judging.pump import Progress, pump
+from ..judging.judge import Judge
+from ..judging.panel import panel_of
+from ..judging.pump import Job, Progress, pump_all
 from ..judging.requests import Question, Request
+from ..models import CANARY
 from .batching import submit, take_batches_in
+from .index import RunIndex
+from .providers import make_clients, terms_of
 from .state import SessionState
 
 
 def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
-    """Put every open question of the `selected` items (node ids) to the judge named, and record the answers.
+    """Put every open question of the `selected` items (node ids) to the judges named, and record the answers.
 
     Raises:
-        SciagentError: the provider says that no call can succeed, or an answer can't be recorded.
+        SciagentError: a provider says that no call can succeed, or an answer can't be recorded.
     """
     chosen = frozenset(selected)
     in_flight = take_batches_in(state)
+
+    def about_runs() -> Iterator[tuple[Judge, Question]]:
+        return _open(_about_runs(state, chosen), in_flight)
+
+    def about_criteria() -> Iterator[tuple[Judge, Question]]:
+        return _open(_about_criteria(state, chosen), in_flight)
+
     if state.options.how.batch:
-        submit(state, [q for about_run in (True, False) for q in _open(state, chosen, about_run, in_flight)])
+        submit(state, [*about_runs(), *about_criteria()])
         return
     # First what is asked about whole runs: facts that criteria show to the judge follow from those answers.
-    for about_run in (True, False):
-        client = state.client()
-        if client is None:
+    _ask(state, about_runs)
+    draws = state.options.panel.draws
+    for _ in range(1 + draws.most - draws.least):  # a further draw is asked for once it is known that others differ
+        if not _ask(state, about_criteria):
             return
-        questions = list(_open(state, chosen, about_run, in_flight))
-        with _ProgressLine(len(questions)) as line:
-            progress = pump(questions, client, state.terms, partial(_show, state, line))
+
+
+def _ask(state: SessionState, find: Callable[[], Iterable[tuple[Judge, Question]]]) -> int:
+    """Ask the questions that `find` gives for judges of providers, all judges at the same time; returns how many."""
+    by_judge: dict[int, list[Question]] = {}
+    for judge, question in find():
+        by_judge.setdefault(id(judge), []).append(question)
+    jobs = []
+    for judge, client in make_clients(state):
+        mine = by_judge.get(id(judge), [])
+        for question in mine:
+            question.context.tried.add(question.request.key(client.identity))
+        jobs.append((mine, client, terms_of(state, judge)))
+    total = sum(len(questions) for questions, *_ in jobs)
+    with _ProgressLine(total, state.asked) as line:
+        done = pump_all([Job(*job, line.watch()) for job in jobs])
+    for progress, (_, client, _) in zip(done, jobs, strict=True):
         if progress.fatal is not None:
             raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
-
-
-def _show(state: SessionState, line: _ProgressLine, progress: Progress) -> None:
-    """Keep what is being spent, which counts also where the session is interrupted, and show it."""
-    if not any(progress is known for known in state.asked):
-        state.asked.append(progress)
-    line.show(progress)
+    return total
 
 
 def _open(
-    state: SessionState, selected: frozenset[str], about_run: bool, in_flight: Collection[tuple[str, str]]
-) -> Iterator[Question]:
-    identity = state.judge.identity
-    assert identity is not None  # there is a client
-    for path, index in state.indexes.items():
+    found: Iterable[tuple[Judge, Question]], in_flight: Collection[tuple[str, str]]
+) -> Iterator[tuple[Judge, Question]]:
+    """Those of the questions `found` that no batch is on its way with."""
+    for judge, question in found:
+        assert judge.identity is not None
+        if (question.run, question.request.key(judge.identity)) not in in_flight:
+            yield judge, question
+
+
+def _about_runs(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[Judge, Question]]:
+    """What is open about whole runs, for the lead of the panel."""
+    lead = panel_of(state.judge).lead
+    if lead.identity is None or is_decisions(lead.identity):
+        return
+    for index, case, mine in _runs(state, selected):
+        if len(mine) > 1:  # a single item is not asked for the score of its run
+            for request in case.questions.about_run():
+                if case.answers.is_due(request.key(lead.identity)):
+                    yield lead, _question(index, case, request)
+
+
+def _about_criteria(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[Judge, Question]]:
+    """What is open about the selected criteria, for every judge."""
+    for index, case, mine in _runs(state, selected):
+        for judge, request in case.due(state.rubrics_of(index), state.judge):
+            if _is_asked(index.nodeid, request, mine):
+                yield judge, _question(index, case, request)
+
+
+def _runs(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[RunIndex, Case, set[str]]]:
+    """The runs that can be judged, each with its selected items."""
+    for index in state.indexes.values():
         mine = {nodeid for nodeid in selected if nodeid.startswith(f"{index.nodeid}::")}
-        if index.state != "sound" or not mine:
-            continue
-        case = state.case(path)
-        if not about_run:
-            requests = case.criterion_questions(state.rubrics_of(index), state.judge)
-        elif len(mine) > 1 and not is_decisions(identity):  # a single item is not asked for the score of its run
-            requests = case.questions.about_run()
-        else:
-            continue
-        for request in requests:
-            wanted = about_run or _is_asked(index.nodeid, request, mine)
-            key = request.key(identity)
-            if wanted and (case.run.label, key) not in in_flight and case.answers.is_open(key):
-                group = f"{index.nodeid}::{request.finding}::{request.kind}"
-                yield Question(request, case.answers, group, case.run.label)
+        if index.state == "sound" and mine:
+            yield index, state.case_of(index), mine
+
+
+def _question(index: RunIndex, case: Case, request: Request) -> Question:
+    return Question(request, case.answers, f"{index.nodeid}::{request.finding}::{request.kind}", case.run.label)
 
 
 def _is_asked(run: str, request: Request, selected: Collection[str]) -> bool:
@@ -78,22 +116,40 @@ def _is_asked(run: str, request: Request, selected: Collection[str]) -> bool:
 
 
 class _ProgressLine:
-    """One line on a terminal that tells how far the judge is; nothing where there is no terminal."""
+    """One line on a terminal that tells how far the judges are; nothing where there is no terminal."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, asked: list[Progress]) -> None:
         self._total = total
+        self._asked = asked
         self._live = sys.stderr.isatty()
+        self._parts: list[Progress] = []
 
     def __enter__(self) -> _ProgressLine:
         return self
 
-    def show(self, progress: Progress) -> None:
+    def watch(self) -> Callable[[Progress], None]:
+        """To be called with the progress of one judge, again and again."""
+        place = len(self._parts)
+        self._parts.append(Progress(0))
+
+        def show(progress: Progress) -> None:
+            # Kept: what is being spent counts also where the session is interrupted.
+            if not any(progress is known for known in self._asked):
+                self._asked.append(progress)
+            self._parts[place] = progress
+            self._show()
+
+        return show
+
+    def _show(self) -> None:
         if self._live:
-            failed = f", {progress.failed} failed" if progress.failed else ""
-            cost = f", {progress.cost_usd:.2f} USD" if progress.cost_usd else ""
-            left = self._total - progress.done - progress.asking
-            told = f"{progress.done} answered{failed}, {progress.in_flight} in flight, {max(left, 0)} left{cost}"
-            sys.stderr.write(f"\rjudge: {told} ")
+            asking = sum(p.asking for p in self._parts)
+            counts = ((p.done, p.in_flight, p.failed, p.cost_usd) for p in self._parts)
+            done, in_flight, failures, dollars = map(sum, zip(*counts, strict=True))
+            failed = f", {failures} failed" if failures else ""
+            cost = f", {dollars:.2f} USD" if dollars else ""
+            left = max(self._total - done - asking, 0)
+            sys.stderr.write(f"\rjudge: {done} answered{failed}, {in_flight} in flight, {left} left{cost} ")
             sys.stderr.flush()
 
     def __exit__(self, *exc: object) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
+from .providers import make_clients, terms_of
 
 if TYPE_CHECKING:
+    from ..judging.judge import Judge
     from ..judging.requests import Question
     from .state import SessionState
 
@@ -22,15 +24,19 @@ def check_batch(state: SessionState) -> None:
         SciagentError: they can't.
     """
     from ..judging.batch import can_batch
+    from ..judging.panel import identities_of
 
-    options, identity = state.options, state.judge.identity
+    options = state.options
     if not options.how.batch or options.judge is None:
         return
     if options.mode in ("replay", "live"):
         raise SciagentError(f"--sciagent-batch: with the ledger mode {options.mode} no answer could be taken in")
-    if identity is None or not can_batch(identity):
+    asked = [identity for identity in identities_of(state.judge) if options.asks(identity.kind)]
+    without = [identity.label for identity in asked if not can_batch(identity)]
+    if without or not asked:
         raise SciagentError(
-            f"--sciagent-batch: {options.judge} has no batch API; judges of kind openai and anthropic have"
+            f"--sciagent-batch: {', '.join(without) or options.judge} has no batch API; judges of kind openai and "
+            "anthropic have"
         )
 
 
@@ -45,25 +51,27 @@ def take_batches_in(state: SessionState) -> set[tuple[str, str]]:
     Raises:
         SciagentError: the provider can't be asked, or an answer can't be recorded.
     """
-    identity = state.judge.identity
     folder = _folder(state)
-    if identity is None or state.options.mode == "live" or not any(folder.glob("*.json")):
+    if state.options.mode == "live" or not any(folder.glob("*.json")):
         return set()
     from ..evaluation.batches import collect_batches, forget_what_is_over, questions_in_flight
+    from ..judging.panel import identities_of
 
     sound = [state.case_of(index) for index in state.indexes.values() if index.state == "sound"]
     contexts = {case.run.label: case.answers for case in sound}
     spending = state.options.spending
-    found = collect_batches(
-        folder,
-        contexts,
-        identity,
-        base_url=state.options.base_url,
-        price_of=lambda judge: spending.price_of(judge, batch=True),
-    )
-    forget_what_is_over(folder, found)
-    state.notices += [batch.told() for batch in found]
-    in_flight = questions_in_flight(folder, identity)
+    in_flight: set[tuple[str, str]] = set()
+    for identity in identities_of(state.judge):
+        found = collect_batches(
+            folder,
+            contexts,
+            identity,
+            base_url=state.options.base_url_of(identity.label),
+            price_of=lambda judge: spending.price_of(judge, batch=True),
+        )
+        forget_what_is_over(folder, found)
+        state.notices += [batch.told() for batch in found]
+        in_flight |= questions_in_flight(folder, identity)
     if in_flight and not state.options.how.batch:
         state.notices.append(
             f"{len(in_flight)} questions are in batches on their way and not asked here; to give a batch up, delete "
@@ -72,19 +80,23 @@ def take_batches_in(state: SessionState) -> set[tuple[str, str]]:
     return in_flight
 
 
-def submit(state: SessionState, questions: Sequence[Question]) -> None:
-    """Submit `questions` to the provider's batch API, and tell how to get their answers.
+def submit(state: SessionState, questions: Sequence[tuple[Judge, Question]]) -> None:
+    """Submit `questions`, each with the judge it is for, to the providers' batch APIs, and tell how to get the answers.
 
     Raises:
-        SciagentError: the provider refuses; what was submitted before is on record.
+        SciagentError: a provider refuses; what was submitted before is on record.
     """
+    for judge, _ in make_clients(state):
+        _submit(state, judge, [question for whose, question in questions if whose is judge])
+
+
+def _submit(state: SessionState, judge: Judge, questions: Sequence[Question]) -> None:
     from ..evaluation.batches import submit_questions
 
-    identity = state.judge.identity
+    identity = judge.identity
     assert identity is not None  # there is a provider to ask
-    made = submit_questions(
-        questions, identity, base_url=state.options.base_url, folder=_folder(state), terms=state.terms
-    )
+    url = state.options.base_url_of(identity.label)
+    made = submit_questions(questions, identity, base_url=url, folder=_folder(state), terms=terms_of(state, judge))
     told = state.notices
     asked = sum(len(batch.questions) for batch in made.states)
     if asked:
@@ -100,3 +112,6 @@ def submit(state: SessionState, questions: Sequence[Question]) -> None:
         told.append(f"{made.over_budget} questions were not submitted: the budget of this session is spent")
     if any(question.request.kind != "criterion" for question in questions):
         told.append("criteria whose facts need answers about the run are submitted once those are collected")
+    draws = state.options.panel.draws
+    if asked and draws.most > draws.least:
+        told.append("further draws of what the first ones differ in are submitted once those are collected")

@@ -207,10 +207,14 @@ class JudgedFunction(FunctionCriterion):
 
     def decide(self, **fixtures: Any) -> Verdict:
         from ..judging.judge import Judge
+        from ..judging.panel import Panel, convene
 
         judge = fixtures["judge"]
         if not isinstance(judge, Judge):
             raise JudgingFailed(f"the fixture 'judge' must give a pytest_sciagent.Judge, not {type(judge).__name__}")
+        if not isinstance(judge, Panel):
+            panel = self.state.options.panel
+            judge = convene([judge], panel.draws, panel.rule)
         if not self.run_file.asked_about_run and self._has_company():
             # The score of the run needs what only this judge can tell; the controller reads it from the ledger.
             self.run_file.asked_about_run = True

@@ -1,77 +1,82 @@
-"""Which judge a session has: the one named, else the one whose answers are recorded."""
+"""Which judge a session has: the one named, or the panel of those named, else the one whose answers are recorded."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
+from ..evaluation.recorded import only_recorded, recorded_as, recorded_judges
 from ..judging.clients import KEY_VARIABLES
-from ..judging.identity import parse_identity
+from ..judging.decisions import is_decisions
+from ..judging.identity import parse_judges
 from ..judging.judge import Judge, RecordedJudge
-from ..judging.layouts import ITEM, PARAMETER, with_layout
+from ..judging.layouts import ITEM, PARAMETER, has_layouts, with_layout
+from ..judging.panel import convene
 from ..models import JudgeIdentity
 
 if TYPE_CHECKING:
     from .state import SessionState
 
+OPTION = "--sciagent-judge KIND:MODEL (and --sciagent-judge-param)"
+
 
 def find_judge(state: SessionState) -> Judge:
-    """The judge of the session.
+    """The judge of the session, or its panel.
 
     Raises:
         SciagentError: a judge that nobody knows, or several recorded judges and none named.
     """
     options = state.options
-    named = parse_identity(options.judge, options.judge_parameters) if options.judge is not None else None
-    layout = options.how.layout
-    if named is not None:
-        own = state.config.hook.pytest_sciagent_judge(config=state.config, kind=named.kind, model=named.model)
-        if own is not None:
-            if not isinstance(own, Judge) or own.identity is None:
-                raise SciagentError("the hook pytest_sciagent_judge must return a Judge that has an identity")
-            if layout not in (None, ITEM) or options.how.batch:
-                raise SciagentError("a judge of your own is asked one question at a time: no layout and no batch")
-            return own
-        if options.asks_provider and PARAMETER in named.parameters:
-            raise SciagentError("the layout is no parameter of a provider: give it with --sciagent-layout")
-        named = with_layout(named, layout) if layout is not None else named
+    named = parse_judges(options.judge, options.judge_parameters) if options.judge is not None else ()
+    owns = [_own_judge(state, one) for one in named]
     if state.wire is not None:
-        told = state.wire["judge"]
-        return RecordedJudge(None if told is None else JudgeIdentity.model_validate_json(told))
-    recorded = _recorded_judges(state)
-    if named is not None:
-        return RecordedJudge(named if options.asks_provider else _recorded_as(named, recorded))
-    if len(recorded) > 1:
-        raise SciagentError(
-            f"the ledger holds verdicts of several judges ({_names(recorded)}), which are never mixed: "
-            "choose one with --sciagent-judge KIND:MODEL (and --sciagent-judge-param)"
-        )
-    return RecordedJudge(recorded[0] if recorded else None)
+        # The controller has found out whose answers are read; judges of the user's own are made anew.
+        told = [None if t is None else JudgeIdentity.model_validate_json(t) for t in state.wire["judges"]]
+    elif named:
+        told = [
+            one if own is not None else _known(state, _laid_out(state, one, alone=len(named) == 1))
+            for one, own in zip(named, owns, strict=True)
+        ]
+    else:
+        told = [only_recorded(_recorded(state), OPTION)]
+    owns = owns or [None]
+    members = [own or RecordedJudge(identity) for own, identity in zip(owns, told, strict=True)]
+    labels = [member.identity.label for member in members if member.identity is not None]
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise SciagentError(f"two judges of the panel are both {twice}")
+    lead = members[0].identity
+    if len(members) > 1 and lead is not None and is_decisions(lead):
+        raise SciagentError(f"{lead.label} answers no question about a run and can't lead a panel: name it last")
+    return convene(members, options.panel.draws, options.panel.rule)
 
 
-def _recorded_as(named: JudgeIdentity, recorded: list[JudgeIdentity]) -> JudgeIdentity:
-    """The identity that a name stands for: with all its parameters where only one of that name is recorded."""
-    if named in recorded:
+def _laid_out(state: SessionState, named: JudgeIdentity, *, alone: bool) -> JudgeIdentity:
+    """The judge in the layout that the user wants; in a panel, those that have one to choose."""
+    layout = state.options.how.layout
+    if state.options.asks(named.kind) and PARAMETER in named.parameters:
+        raise SciagentError("the layout is no parameter of a provider: give it with --sciagent-layout")
+    if layout is None or not (alone or has_layouts(named)):
         return named
-    same = [judge for judge in recorded if (judge.kind, judge.model) == (named.kind, named.model)]
-    if len(same) == 1 and not named.parameters:
-        return same[0]
-    told = f"recorded: {_names(recorded)}" if recorded else "no verdict of any judge is recorded"
-    raise SciagentError(
-        f"nothing is recorded under the judge {_names([named])}; {told}. "
-        f"Judges that can be asked: {', '.join(f'{kind}:MODEL' for kind in KEY_VARIABLES)}"
-    )
+    return with_layout(named, layout)
 
 
-def _recorded_judges(state: SessionState) -> list[JudgeIdentity]:
-    found: dict[str, JudgeIdentity] = {}
-    for index in state.indexes.values():
-        if index.state == "sound":
-            found |= state.case_of(index).ledger.judges()
-    return [found[key] for key in sorted(found)]
+def _own_judge(state: SessionState, named: JudgeIdentity) -> Judge | None:
+    """The user's own judge of this name, where a plugin or conftest file has one."""
+    own = state.config.hook.pytest_sciagent_judge(config=state.config, kind=named.kind, model=named.model)
+    if own is not None and (not isinstance(own, Judge) or own.identity is None):
+        raise SciagentError("the hook pytest_sciagent_judge must return a Judge that has an identity")
+    if own is not None and (state.options.how.layout not in (None, ITEM) or state.options.how.batch):
+        raise SciagentError("a judge of your own is asked one question at a time: no layout and no batch")
+    return own
 
 
-def _names(judges: Iterable[JudgeIdentity]) -> str:
-    return ", ".join(f"{j.label} {json.dumps(j.parameters)}" if j.parameters else j.label for j in judges)
+def _known(state: SessionState, named: JudgeIdentity) -> JudgeIdentity:
+    """The judge that a name stands for: one that can be asked, or one whose answers are recorded."""
+    if state.options.asks(named.kind):
+        return named
+    hint = f". Judges that can be asked: {', '.join(f'{kind}:MODEL' for kind in KEY_VARIABLES)}"
+    return recorded_as(named, _recorded(state), hint)
+
+
+def _recorded(state: SessionState) -> list[JudgeIdentity]:
+    return recorded_judges(state.case_of(i).ledger for i in state.indexes.values() if i.state == "sound")

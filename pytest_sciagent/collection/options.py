@@ -13,6 +13,7 @@ from ..profile_names import PROFILES
 from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .output_options import Outputs, add_outputs, read_outputs
+from .panel_options import PanelOptions, add_panel, read_panel
 from .sharding import Shard, parse_shard
 from .spending import Spending, add_spending, read_rerun, read_spending
 
@@ -42,10 +43,11 @@ class Options:
     profile: str | None
     judge: str | None
     judge_parameters: tuple[str, ...]
-    base_url: str | None
+    base_urls: tuple[str, ...]
     how: JudgeOptions
     ledger: Path | None
     mode: Mode | None
+    panel: PanelOptions
     in_flight: int
     strict: bool
     gates: GateOptions
@@ -61,9 +63,18 @@ class Options:
 
     @property
     def asks_provider(self) -> bool:
-        """Whether the judge named is a provider's, and may be asked."""
-        named = self.judge is not None and self.judge.split(":", 1)[0] in PROVIDERS
-        return named and self.mode != "replay"
+        """Whether a judge named is a provider's, and may be asked."""
+        return any(self.asks(name.strip().split(":", 1)[0]) for name in (self.judge or "").split(","))
+
+    def base_url_of(self, judge: str) -> str | None:
+        """The server of the judge `kind:model`: the one given for it alone, else the one given for all."""
+        own = [url.removeprefix(f"{judge}=") for url in self.base_urls if url.startswith(f"{judge}=")]
+        every = [url for url in self.base_urls if "://" in url.partition("=")[0] or "=" not in url]
+        return next(reversed([*every, *own]), None)
+
+    def asks(self, kind: str) -> bool:
+        """Whether a judge of this kind that is named is a provider's, and may be asked."""
+        return kind in PROVIDERS and self.mode != "replay"
 
     @property
     def asking(self) -> Asking:
@@ -106,16 +117,25 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="KIND:MODEL",
         help="who answers what is not recorded: openai:MODEL or anthropic:MODEL (asks the provider), decisions:MODEL "
         "(OpenAI's Decisions API: gives level 0 or none), or the name under which answers are recorded, such as "
-        "handoff:NAME. Default: the one judge in the ledger, nobody is asked",
+        "handoff:NAME. Several with commas between them are a panel: all judge the criteria, the first alone answers "
+        "what is asked about whole runs. Default: the one judge in the ledger, nobody is asked",
     )
     add(
         "--sciagent-judge-param",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a parameter of the judge (repeatable), such as temperature=0; sent only if given, part of the ledger key",
+        help="a parameter of the judge (repeatable), such as temperature=0; sent only if given, part of the ledger "
+        "key. In a panel it is every judge's; KIND:MODEL:NAME=VALUE is that judge's alone",
     )
-    add("--sciagent-base-url", default=None, metavar="URL", help="an OpenAI- or Anthropic-compatible server")
+    add(
+        "--sciagent-base-url",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="an OpenAI- or Anthropic-compatible server; in a panel every judge's, KIND:MODEL=URL that judge's alone "
+        "(repeatable)",
+    )
     add(
         "--sciagent-ledger",
         default=None,
@@ -128,7 +148,8 @@ def add_options(parser: pytest.Parser) -> None:
         choices=MODES,
         help="replay: only recorded verdicts, no network (default). record: ask what is missing (default once a judge "
         "that can be asked is named). refresh: ask everything again. live: neither read nor write the ledger. A judge "
-        "of your own is asked what is missing, unless this says replay",
+        "of your own is asked what is missing, unless this says replay; answers of one that nobody named (a judge "
+        "fixture) are recorded only if this says record or refresh",
     )
     add(
         "--sciagent-in-flight",
@@ -151,6 +172,7 @@ def add_options(parser: pytest.Parser) -> None:
         "part. Afterwards merge the records ('sciagent ci merge') and replay the whole",
     )
     add_outputs(group, parser)
+    add_panel(group, parser)
     add_gates(group, parser)
     add_judge_options(group, parser)
     add_spending(group)
@@ -182,7 +204,7 @@ def read_options(config: pytest.Config) -> Options:
         return str(config.getini(name)) or None
 
     judge = given("sciagent_judge") or ini("sciagent_judge")
-    if judge is not None and (":" not in judge or not all(judge.split(":", 1))):
+    if judge is not None and not all(all(name.strip().partition(":")) for name in judge.split(",")):
         raise pytest.UsageError(f"--sciagent-judge {judge!r}: write KIND:MODEL, such as openai:MODEL or handoff:NAME")
     profile = given("sciagent_profile") or ini("sciagent_profile")
     if profile is not None and profile not in PROFILES:
@@ -197,6 +219,10 @@ def read_options(config: pytest.Config) -> Options:
     in_flight = given("sciagent_in_flight")
     if in_flight is not None and in_flight < 1:
         raise pytest.UsageError(f"--sciagent-in-flight {in_flight}: at least 1")
+    for url in given("sciagent_base_url"):
+        owner = url.partition("=")[0]
+        if "=" in url and "://" not in owner and owner not in (judge or "").replace(" ", "").split(","):
+            raise pytest.UsageError(f"--sciagent-base-url {url}: no judge {owner} is named by --sciagent-judge")
     ledger = given("sciagent_ledger")
     ini_ledger = ini("sciagent_ledger")
     return Options(
@@ -207,10 +233,11 @@ def read_options(config: pytest.Config) -> Options:
         profile=profile,
         judge=judge,
         judge_parameters=parameters,
-        base_url=given("sciagent_base_url"),
+        base_urls=tuple(given("sciagent_base_url")),
         how=read_judge_options(config, base),
         ledger=_path(base, ledger) if ledger else _path(config.rootpath, ini_ledger) if ini_ledger else None,
         mode=given("sciagent_ledger_mode"),
+        panel=read_panel(config),
         in_flight=in_flight or DEFAULT_IN_FLIGHT,
         strict=given("sciagent_strict"),
         gates=read_gates(config),

@@ -22,12 +22,11 @@ from .paths import NOTHING
 if TYPE_CHECKING:
     from ..checks import Check
     from ..evaluation import Case, Sources
-    from ..judging.clients import Client
     from ..judging.judge import Judge
     from ..judging.prompts import Templates
-    from ..judging.pump import Progress, Terms
+    from ..judging.pump import Progress
     from ..ledger import WorkWriter
-    from ..models import LedgerEntry, Rubric
+    from ..models import JudgeIdentity, LedgerEntry, Rubric
     from ..reporting.words import Words
     from .foreign import Imported
     from .index import RunIndex
@@ -55,11 +54,12 @@ class SessionState:
         self.wire = wire
         self.session_id: str = wire["session"] if wire is not None else uuid.uuid4().hex[:12]
         self._cases: dict[Path, Case] = {}
-        self._writer: WorkWriter | None = None
+        self._writers: dict[Path, WorkWriter] = {}
         self.has_asked = False
         self.asked: list[Progress] = []
         self.fresh: dict[str, list[LedgerEntry]] = {}
         self.notices: list[str] = []
+        self.passing: set[str] = set()
         if wire is not None:
             from .index import RunIndex
 
@@ -73,10 +73,11 @@ class SessionState:
         """Read in the controller, before anything runs, all that can be wrong in what the user gave.
 
         Raises:
-            SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `client`.
+            SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `make_clients`.
         """
         from .batching import check_batch
         from .index import RUN_NODE, check_distinct
+        from .providers import make_clients, terms_of
 
         indexes = list(self.indexes.values())
         if all(index.state == "tampered" for index in indexes):
@@ -102,8 +103,8 @@ class SessionState:
                     task.check()
         self.judge  # noqa: B018
         check_batch(self)
-        if self.client() is not None:
-            self.terms  # noqa: B018
+        for judge, _ in make_clients(self):
+            terms_of(self, judge)
 
     @functools.cached_property
     def full_protocol(self) -> bool:
@@ -159,6 +160,7 @@ class SessionState:
             canary=options.canary,
             images=options.images,
             templates=self.templates,
+            session=self.session_id,
         )
 
     @functools.cached_property
@@ -177,9 +179,21 @@ class SessionState:
         """
         from ..ledger import WorkWriter
 
-        if self._writer is None:
-            self._writer = WorkWriter(self.sources.work, self.session_id)
-        self._writer.append(run_label, entry)
+        folder = self.sources.work if self._is_kept(entry) else self.sources.passing
+        if folder not in self._writers:
+            self._writers[folder] = WorkWriter(folder, self.session_id)
+        self._writers[folder].append(run_label, entry)
+
+    def _is_kept(self, entry: LedgerEntry) -> bool:
+        """Whether an answer outlives the session. Recording follows naming: what a judge says that nobody has named,
+        one that a fixture put in the place of the session's, is kept only if the user says so."""
+        return self.options.mode in ("record", "refresh", "live") or entry.judge in self._named
+
+    @functools.cached_property
+    def _named(self) -> tuple[JudgeIdentity, ...]:
+        from ..judging.panel import identities_of
+
+        return identities_of(self.judge)
 
     # ---- criteria
 
@@ -308,50 +322,19 @@ class SessionState:
 
         return find_judge(self)
 
-    def client(self) -> Client | None:
-        """The provider to ask what is not recorded, or None where nobody is to be asked.
-
-        Raises:
-            SciagentError: no key, or bad settings.
-        """
-        from ..judging.clients import make_client
-        from ..judging.judge import RecordedJudge
-
-        judge = self.judge
-        if not self.options.asks_provider or not isinstance(judge, RecordedJudge) or judge.identity is None:
-            return None
-        gates = self.options.spending.gates(self.options.rootdir / ".sciagent" / "rates", judge.identity)
-        return make_client(judge.identity, base_url=self.options.base_url, api_key=None, gates=gates)
-
-    @functools.cached_property
-    def terms(self) -> Terms:
-        """On what terms the judge of this session is asked.
-
-        Raises:
-            pytest.UsageError: a budget in dollars, and no price known.
-        """
-        from ..judging.pump import Terms
-        from ..judging.quota import Budget
-
-        spending, identity = self.options.spending, self.judge.identity
-        price = spending.price_of(identity, batch=self.options.how.batch) if identity is not None else None
-        budget = None
-        if spending.max_calls is not None or spending.max_cost is not None:
-            file = self.options.rootdir / ".sciagent" / "budgets" / f"{self.session_id}.json"
-            budget = Budget(file, max_calls=spending.max_calls, max_cost_usd=spending.max_cost)
-        return Terms(self.options.in_flight, price, budget)
-
     # ---- workers and work files
 
     def to_wire(self) -> dict[str, Any]:
         """What a worker is told, as plain data."""
-        judge = self.judge.identity
+        from ..judging.panel import panel_of
+
+        members = [member.identity for member in panel_of(self.judge).members]
         live = self._live_folder
         return {
             "session": self.session_id,
             "runs": [index.to_wire() for index in self.indexes.values()],
             "rubrics": [rubric.model_dump_json(by_alias=True) for rubric in self.rubrics],
-            "judge": None if judge is None else judge.model_dump_json(),
+            "judges": [None if identity is None else identity.model_dump_json() for identity in members],
             "live": None if live is None else os.fsencode(live),
         }
 
@@ -363,13 +346,18 @@ class SessionState:
         """
         from ..ledger import read_work
 
-        self.fresh = read_work(self.sources.work, self.session_id)
+        for folder in (self.sources.work, self.sources.passing):
+            for label, entries in read_work(folder, self.session_id).items():
+                self.fresh.setdefault(label, []).extend(entries)
+                if folder == self.sources.passing:
+                    self.passing |= {entry.judge.label for entry in entries}
         for index in self.indexes.values():
             if index.label in self.fresh and index.state == "sound":
                 self.case_of(index).answers.take_in(self.fresh[index.label])
 
     def save_records(self) -> None:
         """Put what work files hold for this session's runs into their records: its own, and what a killed session left.
+        Failed calls are no answers, and are not recorded.
 
         Raises:
             SciagentError: a record can't be read or written; the work files stay.
@@ -385,17 +373,18 @@ class SessionState:
                 manifest = self.case(path).run.manifest
                 folder = self.sources.ledger_of(path)
                 recorded = Ledger.load(folder, manifest).entries
-                entries = merge_entries(recorded, left[index.label])
+                entries = merge_entries(recorded, [entry for entry in left[index.label] if entry.settles])
                 if entries != recorded:
                     write_record(folder, manifest, entries)
-        for file in work_files(self.sources.work, self.session_id):
-            file.unlink()
+        for folder in (self.sources.work, self.sources.passing):
+            for file in work_files(folder, self.session_id):
+                file.unlink()
 
     def close(self) -> None:
-        """Close this process's work file."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        """Close this process's work files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
 
     def end(self) -> None:
         """Leave nothing behind that only this session needed."""

@@ -18,14 +18,15 @@ from ..evidence import QuoteIndex
 from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport, parse_findings
 from ..judging.answers import BadAnswer, parse_object
-from ..judging.judge import Judge
+from ..judging.judge import Judge, RecordedJudge
+from ..judging.panel import panel_of
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
 from ..judging.settle import unrecorded, verdict_from_entry
 from ..judging.targets import stated_quantities, target_level
 from ..ledger import Ledger
-from ..models import Card, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
+from ..models import CANARY, Card, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
 from ..models.novelty import NoveltyAnswer
 from ..plain import to_plain
 from ..runs import Run
@@ -34,7 +35,8 @@ from ..tasks import Task
 from ..tasks.verification import Perturbation, Verification, VerificationFailed
 from ..text import one_line
 from .memory import with_memory
-from .questions import CANARY, Questions
+from .questions import Questions
+from .voting import Voting
 
 M = TypeVar("M", bound=Model)
 CREDULOUS = "the judge gave credit to a criterion that nothing can meet, so it follows the material, not the rules"
@@ -74,10 +76,10 @@ class Case:
     images: bool = False
     templates: Templates = PACKAGED
     memory: dict[str, JsonValue] | None = None
-    verification_problem: str | None = None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
     _facts: dict[tuple[str, str | None, str], CheckResult | None] = field(default_factory=dict)
     _canaries: set[str] = field(default_factory=set)
+    _problems: dict[str, None] = field(default_factory=dict)
 
     @cached_property
     def report(self) -> ParsedReport:
@@ -162,18 +164,26 @@ class Case:
         if not criterion.judge:
             why = f"the check {criterion.check!r} left {criterion.id!r} open, but no judge is asked"
             return _check_error(criterion, finding_id, why)
+        return self._voting(criterion, finding_id, result, judge).verdict()
+
+    def _voting(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None, judge: Judge) -> Voting:
         request = self._request(criterion, finding_id, result)
-        key = request.key(judge.identity) if judge.identity is not None else None
-        entry = judge.answer(request, self.answers)
-        if entry is None:
-            who = judge.identity.label if judge.identity is not None else "any judge"
-            return unrecorded(criterion, finding_id, key, f"no recorded verdict of {who}")
         assert finding_id is not None  # a judge is asked about findings only
         finding = self.findings[finding_id]
+
+        def read(entry: LedgerEntry, member: Judge) -> Verdict:
+            return self._judged(entry, criterion, finding, result, member)
+
+        return Voting(criterion, request, panel_of(judge), self.answers, read)
+
+    def _judged(
+        self, entry: LedgerEntry, criterion: Criterion, finding: Finding, result: CheckResult | None, member: Judge
+    ) -> Verdict:
+        """The verdict that one judge's answer carries, within the check's facts; none where it obeys the material."""
         at_most = result.at_most if result is not None else 1.0
         receipt = self._judged_receipt(criterion, finding, result)
         verdict = verdict_from_entry(entry, criterion, self.quotes, at_most=at_most, facts=receipt)
-        if self._is_credulous(judge, finding):
+        if self._is_credulous(member, finding):
             caught = {"status": "invalid", "level": None, "reason": CREDULOUS, "reason_code": CANARY}
             return verdict.model_copy(update=caught)
         return verdict
@@ -195,7 +205,7 @@ class Case:
             return False
         request = self.questions.canary(finding)
         key = request.key(judge.identity)
-        if self.canary and key not in self._canaries:
+        if self.canary and key not in self._canaries and not isinstance(judge, RecordedJudge):
             self._canaries.add(key)
             judge.answer(request, self.answers)
         entry = self.ledger.get(key)
@@ -255,16 +265,33 @@ class Case:
         for finding in self.report.findings:
             if self.canary:
                 yield self.questions.canary(finding), False
-            for rubric in rubrics:
-                for criterion in rubric.criteria:
-                    if criterion.judge and criterion.scope == "finding":
-                        try:
-                            result = self.check(criterion, finding.id, judge)
-                        except CheckFailed:
-                            continue  # its verdict says so
-                        if result is None or result.outcome in {"facts", "waiting"}:
-                            waits = result is not None and result.outcome == "waiting"
-                            yield self._request(criterion, finding.id, result), waits
+            yield from ((voting.request, waits) for voting, waits in self._votings(finding, rubrics, judge))
+
+    def due(self, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[tuple[Judge, Request]]:
+        """Which member of a panel (or which single judge) is to be asked which question of a criterion now, as
+        `criterion_questions`. Further draws are due once the answers to earlier ones are in."""
+        members = [(member, member.identity) for member in panel_of(judge).members]
+        for finding in self.report.findings:
+            canary = self.questions.canary(finding) if self.canary else None
+            for member, identity in members:
+                if canary is not None and identity is not None and self.answers.is_due(canary.key(identity)):
+                    yield member, canary
+            for voting, waits in self._votings(finding, rubrics, judge):
+                if not waits:
+                    yield from voting.due()
+
+    def _votings(self, finding: Finding, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[tuple[Voting, bool]]:
+        """The criteria that a judge may be asked about, each with whether it waits for an answer about the run."""
+        for rubric in rubrics:
+            for criterion in rubric.criteria:
+                if criterion.judge and criterion.scope == "finding":
+                    try:
+                        result = self.check(criterion, finding.id, judge)
+                    except CheckFailed:
+                        continue  # its verdict says so
+                    if result is None or result.outcome in {"facts", "waiting"}:
+                        waits = result is not None and result.outcome == "waiting"
+                        yield self._voting(criterion, finding.id, result, judge), waits
 
     # ---- facts about the run
 
@@ -302,7 +329,7 @@ class Case:
     def perturbations(self, judge: Judge) -> list[tuple[str, Perturbation]]:
         """For each reference card that a finding matches, whether it survives the task's perturbations.
 
-        Empty where no card is matched, or the task has no such scripts, or they fail (`verification_problem` tells).
+        Empty where no card is matched, or the task has no such scripts, or they fail (`problems` tell).
         """
         found: list[tuple[str, Perturbation]] = []
         for card, match in self.matches(judge):
@@ -311,7 +338,7 @@ class Case:
             try:
                 survived = Verification(self.task, self.cache).perturbations(card.id)
             except VerificationFailed as error:
-                self.verification_problem = one_line(f"verification of task {self.task.id}: {error}", 300)
+                self._note(self.task, error)
                 continue
             found += [(match.finding, perturbation) for perturbation in survived]
         return found
@@ -356,13 +383,21 @@ class Case:
 
     @cached_property
     def _reference_values(self) -> dict[str, float]:
-        """What the task's verification script finds; nothing where it has none or it fails (`verification_problem`)."""
+        """What the task's verification script finds; nothing where it has none or it fails (`problems` tell)."""
         assert self.task is not None
         try:
             return Verification(self.task, self.cache).values()
         except VerificationFailed as error:
-            self.verification_problem = one_line(f"verification of task {self.task.id}: {error}", 300)
+            self._note(self.task, error)
             return {}
+
+    def _note(self, task: Task, error: VerificationFailed) -> None:
+        self._problems[one_line(f"verification of task {task.id}: {error}", 300)] = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What did not work so far in the task's own verification scripts; none of it is the run's fault."""
+        return tuple(self._problems)
 
     def _answer(self, request: Request, judge: Judge, model: type[M]) -> M | None:
         """The answer to a question about the run, read anew and checked; None where there is none that holds."""

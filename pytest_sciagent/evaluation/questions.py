@@ -15,12 +15,9 @@ from ..findings import ParsedReport
 from ..judging.clients import Image, Prompt
 from ..judging.prompts import PACKAGED, Templates, answer_schema, figure_digest
 from ..judging.requests import Kind, Request
-from ..models import Card, Criterion, Finding, Levels
+from ..models import CANARY, Card, Criterion, Finding, Levels
 from ..runs import Run
 from ..tasks import Task
-
-CANARY = "canary"
-"""The id of the criterion that no run can meet."""
 
 
 @dataclass

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from ..checks import find_check
 from ..errors import SciagentError
+from ..judging.draws import DEFAULT_RULE, ONCE, Draws, Rule
 from ..judging.judge import Judge, RecordedJudge
+from ..judging.panel import convene
 from ..ledger import Ledger
 from ..models import JudgeIdentity, Rubric, Verdict
 from ..rubrics import load_rubric, with_profile
@@ -37,30 +39,60 @@ def read_rubric(name: str, profile: str | None, profiles: Collection[str], folde
     return rubric
 
 
-def recorded_judge(ledgers: Iterable[Ledger], named: JudgeIdentity | None, option: str) -> Judge:
-    """The judge whose answers are read: the one `named`, else the only one recorded, else none.
-
-    A name without parameters stands for the only recorded judge of that name. `option` is how the user names one.
-
-    Raises:
-        SciagentError: several are recorded and none is named, or nothing is recorded under the name.
-    """
+def recorded_judges(ledgers: Iterable[Ledger]) -> list[JudgeIdentity]:
+    """The judges that have answered anything in `ledgers`, in the order of their names."""
     found: dict[str, JudgeIdentity] = {}
     for ledger in ledgers:
         found |= ledger.judges()
-    recorded = [found[key] for key in sorted(found)]
-    if named is None and len(recorded) > 1:
+    return [found[key] for key in sorted(found)]
+
+
+def only_recorded(recorded: Sequence[JudgeIdentity], option: str) -> JudgeIdentity | None:
+    """The judge whose answers are read where none is named: the only one recorded, else none.
+
+    `option` is how the user names one.
+
+    Raises:
+        SciagentError: several are recorded.
+    """
+    if len(recorded) > 1:
         raise SciagentError(
-            f"verdicts of several judges are recorded ({_names(recorded)}), which are never mixed: "
-            f"choose one with {option}"
+            f"verdicts of several judges are recorded ({_names(recorded)}), which are never mixed: choose one with "
+            f"{option}; several with commas between them are a panel"
         )
-    if named is None or named in recorded:
-        return RecordedJudge(named or (recorded[0] if recorded else None))
+    return recorded[0] if recorded else None
+
+
+def recorded_as(named: JudgeIdentity, recorded: Sequence[JudgeIdentity], hint: str = "") -> JudgeIdentity:
+    """The recorded judge that `named` stands for: without parameters, the only one of that name.
+
+    Raises:
+        SciagentError: nothing is recorded under the name; `hint` ends the message.
+    """
+    if named in recorded:
+        return named
     same = [judge for judge in recorded if (judge.kind, judge.model) == (named.kind, named.model)]
     if len(same) == 1 and not named.parameters:
-        return RecordedJudge(same[0])
+        return same[0]
     told = f"recorded: {_names(recorded)}" if recorded else "no verdict of any judge is recorded"
-    raise SciagentError(f"nothing is recorded under the judge {judge_name(named)}; {told}")
+    raise SciagentError(f"nothing is recorded under the judge {judge_name(named)}; {told}{hint}")
+
+
+def recorded_judge(
+    ledgers: Iterable[Ledger],
+    named: Sequence[JudgeIdentity],
+    option: str,
+    draws: Draws = ONCE,
+    rule: Rule = DEFAULT_RULE,
+) -> Judge:
+    """The judge or panel whose answers are read: those `named`, else the only one recorded, else none.
+
+    Raises:
+        SciagentError: see `only_recorded` and `recorded_as`.
+    """
+    recorded = recorded_judges(ledgers)
+    members = [RecordedJudge(recorded_as(one, recorded)) for one in named]
+    return convene(members or [RecordedJudge(only_recorded(recorded, option))], draws, rule)
 
 
 def judge_name(judge: JudgeIdentity) -> str:

@@ -26,6 +26,7 @@ class Sources:
     rerun: whether, and for how long, runs' own code is run again.
     canary, images: whether judges are also asked a criterion that nothing can meet, and sent figures (see `Case`).
     templates: the words of the prompts.
+    session: the session whose own failed calls are told; those of others are questions that are still open.
     """
 
     rootdir: Path
@@ -36,6 +37,7 @@ class Sources:
     canary: bool = False
     images: bool = False
     templates: Templates = PACKAGED
+    session: str | None = None
 
     @cached_property
     def task_folders(self) -> list[Path]:
@@ -45,6 +47,11 @@ class Sources:
     def work(self) -> Path:
         """Where work ledgers are written."""
         return self.live if self.live is not None else self.rootdir / ".sciagent" / "work"
+
+    @property
+    def passing(self) -> Path:
+        """Where answers are written that end with their session."""
+        return self.rootdir / ".sciagent" / "passing"
 
     @property
     def cache(self) -> Path:
@@ -58,7 +65,10 @@ class Sources:
 
     @cached_property
     def work_entries(self) -> dict[str, list[LedgerEntry]]:
-        return read_work(self.work)
+        """What sessions have written and not yet recorded: every answer, and the failed calls of this session."""
+        mine = read_work(self.work, self.session) if self.session is not None else {}
+        found = {run: [e for e in entries if e.settles] for run, entries in read_work(self.work).items()}
+        return {run: [*entries, *mine.get(run, ())] for run, entries in found.items()}
 
     def ledger_of(self, run_path: Path) -> Path:
         """The ledger folder for the run in `run_path`."""

@@ -159,13 +159,14 @@ def _of_runs(path: Path, name: str, state: SessionState) -> Baseline:
 
 
 def _judge_of(opened: Sequence[OpenRun], state: SessionState) -> Judge:
-    """The session's judge, if it has answered about these runs or nobody has; else the one that has."""
-    from ..evaluation.recorded import recorded_judge
-    from ..judging.judge import RecordedJudge
+    """The session's judge, if it (each member of a panel) has answered about these runs or nobody has; else the one
+    that has."""
+    from ..evaluation.recorded import recorded_judge, recorded_judges
+    from ..judging.panel import as_recorded, identities_of
 
     ledgers = [run.case.ledger for run in opened if run.case is not None]
-    recorded = [judge for ledger in ledgers for judge in ledger.judges().values()]
-    mine = state.judge.identity
-    if mine is not None and (mine in recorded or not recorded):
-        return RecordedJudge(mine)
-    return recorded_judge(ledgers, None, "--sciagent-judge KIND:MODEL")
+    recorded = recorded_judges(ledgers)
+    mine = identities_of(state.judge)
+    if mine and (not recorded or all(identity in recorded for identity in mine)):
+        return as_recorded(state.judge)
+    return recorded_judge(ledgers, (), "--sciagent-judge KIND:MODEL")

@@ -52,6 +52,11 @@ def with_layout(judge: JudgeIdentity, layout: str) -> JudgeIdentity:
     return JudgeIdentity(kind=judge.kind, model=judge.model, parameters={**judge.parameters, PARAMETER: layout})
 
 
+def has_layouts(judge: JudgeIdentity) -> bool:
+    """Whether a judge that can be asked has a layout to choose."""
+    return not is_decisions(judge) and judge.kind != "handoff"
+
+
 def criteria_in_prompt(judge: JudgeIdentity) -> int | None:
     """How many criteria of a finding one prompt to `judge` may hold; None where each has a prompt of its own form."""
     if is_decisions(judge):

@@ -1,4 +1,4 @@
-"""Several votes on one question (judges of a panel, repeated draws) become one verdict; disagreement is told."""
+"""Panels: several judges, or several draws of one, answer the same question, and their votes become one verdict."""
 
 from __future__ import annotations
 
@@ -6,48 +6,129 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from typing import Literal
+from typing import Any
 
-from pydantic import JsonValue
+from ..models import JudgeIdentity, LedgerEntry, Verdict, Vote
+from .clients import Prompt, Reply
+from .draws import DEFAULT_RULE, ONCE, Draws, Rule
+from .judge import Judge, RecordedJudge
+from .requests import AnswerContext, Request
 
-from ..models import Receipt, Verdict
+PANEL = "panel"
+"""The kind of a panel's identity."""
 
-Rule = Literal["majority", "median", "strict", "mean"]
-RULES: tuple[Rule, ...] = ("majority", "median", "strict", "mean")
+
+class Panel(Judge):
+    """Several judges, or one that is asked several times. All of them answer the criteria; the first one named, the
+    lead, alone answers what is asked about a run, so that all are shown the same facts.
+
+    Its identity names all members, draws and the rule: it tells how something was scored, and is in no ledger key.
+    """
+
+    def __init__(self, members: Sequence[Judge], draws: Draws = ONCE, rule: Rule = DEFAULT_RULE) -> None:
+        self.members = tuple(members)
+        self.draws = draws
+        self.rule: Rule = rule
+        self.identity = _identity(self.members, draws, rule)
+
+    @property
+    def lead(self) -> Judge:
+        """Who answers what is asked about whole runs."""
+        return self.members[0]
+
+    def ask(self, prompt: Prompt) -> str | dict[str, Any] | Reply | None:
+        """Let the lead answer."""
+        return self.lead.ask(prompt)
+
+    def answer(self, request: Request, context: AnswerContext) -> LedgerEntry | None:
+        """The lead's answer."""
+        return self.lead.answer(request, context)
+
+
+def _identity(members: Sequence[Judge], draws: Draws, rule: Rule) -> JudgeIdentity | None:
+    known = [member.identity for member in members if member.identity is not None]
+    if len(known) == 1 and draws == ONCE:
+        return known[0]
+    if not known:
+        return None
+    names = ",".join(identity.label for identity in known)
+    about = {"members": [identity.as_json() for identity in known], "draws": str(draws), "combine": rule}
+    return JudgeIdentity(kind=PANEL, model=names, parameters=about)
+
+
+def convene(members: Sequence[Judge], draws: Draws, rule: Rule) -> Judge:
+    """The judge that `members` are together: the only one itself, where it is asked once."""
+    if len(members) == 1 and (draws == ONCE or members[0].identity is None):
+        return members[0]
+    return Panel(members, draws, rule)
+
+
+def panel_of(judge: Judge) -> Panel:
+    """Any judge as a panel: one of a single vote, unless it is one already."""
+    return judge if isinstance(judge, Panel) else Panel([judge])
+
+
+def as_recorded(judge: Judge) -> Judge:
+    """The same judge, or panel, by what is recorded alone: nobody is asked."""
+    if isinstance(judge, Panel):
+        return Panel([RecordedJudge(member.identity) for member in judge.members], judge.draws, judge.rule)
+    return RecordedJudge(judge.identity)
+
+
+def identities_of(judge: Judge) -> tuple[JudgeIdentity, ...]:
+    """Under which identities answers of a judge, or of the members of a panel, are recorded."""
+    return tuple(m.identity for m in panel_of(judge).members if m.identity is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
-    """One vote: who, in which draw, and the verdict it gave."""
+class Ballot:
+    """One vote with all that stands behind it: who, in which draw, and the verdict it gave."""
 
     judge: str
     draw: int
     verdict: Verdict
 
+    def as_vote(self) -> Vote:
+        """The vote as it stands beside the combined verdict."""
+        verdict = self.verdict
+        return Vote(
+            judge=self.judge,
+            draw=self.draw,
+            status=verdict.status,
+            level=verdict.level,
+            reason=verdict.reason,
+            key=verdict.key,
+        )
 
-def combine(votes: Sequence[Vote], rule: Rule) -> Verdict:
-    """One verdict out of at least one vote.
+
+def combine(ballots: Sequence[Ballot], rule: Rule) -> Verdict:
+    """One verdict out of at least one vote; a single one is taken as it is.
 
     majority: the level that most votes gave; of equally many the lowest. median: the lower median. strict: the lowest.
-    mean: the mean, cut down to the next level (the exact mean is in the receipt). Where half of the votes or more have
-    no level, there is none: the verdict is the first of those that failed.
+    mean: the mean, cut down to the next level. A judge that abstains (not assessed) has no say. A vote that failed, or
+    that nobody has recorded, is none: where half of the others or more have no level, there is none, and the verdict is
+    the first failure, else the first gap.
 
-    The verdict keeps reason and citations of the first vote with its level; the receipt lists all votes, the flip rate
-    (share of pairs of votes that differ) and the agreement (share of votes with the combined level).
+    The verdict keeps reason and citations of the first vote with its level. Where nobody gave that level (rule `mean`),
+    they are those of the first vote above it, and it has no anchors.
     """
-    if len(votes) == 1:
-        return votes[0].verdict
-    levels = [Fraction(str(v.verdict.level)) for v in votes if v.verdict.level is not None]
-    if 2 * len(levels) <= len(votes):
-        failed = next(v.verdict for v in votes if v.verdict.level is None)
-        return failed.model_copy(update={"receipt": _receipt(failed, votes, levels, None)})
-    level = _combined(sorted(levels), rule)
-    source = next((v.verdict for v in votes if v.verdict.level == float(level)), None)
-    if source is None:  # only the rule `mean` gives a level that nobody gave
-        source = next(v.verdict for v in votes if v.verdict.level is not None)
-    changed = {"level": float(level), "receipt": _receipt(source, votes, levels, level)}
-    return source.model_copy(update=changed)
+    if len(ballots) == 1:
+        return ballots[0].verdict
+    votes = tuple(ballot.as_vote() for ballot in ballots)
+    verdicts = [ballot.verdict for ballot in ballots]
+    levels = [Fraction(str(v.level)) for v in verdicts if v.level is not None]
+    if 2 * len(levels) <= sum(v.status != "not_assessed" for v in verdicts):
+        without = [v for v in verdicts if v.level is None]
+        failed = next((v for v in without if v.is_error), without[0])
+        return failed.model_copy(update={"votes": votes})
+    level = float(_combined(sorted(levels), rule))
+    same = next((v for v in verdicts if v.level == level), None)
+    if same is not None:
+        return same.model_copy(update={"votes": votes})
+    above = next(v for v in verdicts if v.level is not None and v.level > level)
+    reason = f"the mean of {len(levels)} votes, cut down to a level; one above it says: {above.reason}"
+    changed = {"level": level, "anchors": None, "reason": reason, "reason_code": "mean_of_votes", "votes": votes}
+    return above.model_copy(update=changed)
 
 
 def _combined(levels: Sequence[Fraction], rule: Rule) -> Fraction:
@@ -61,31 +142,3 @@ def _combined(levels: Sequence[Fraction], rule: Rule) -> Fraction:
         return max(step for step in (Fraction(0), Fraction(1, 2), Fraction(1)) if step <= mean)
     counts = Counter(levels)
     return min(counts, key=lambda level: (-counts[level], level))
-
-
-def flip_rate(levels: Sequence[Fraction | float]) -> Fraction | None:
-    """Share of pairs of votes that differ; None for fewer than two votes."""
-    pairs = list(combinations(levels, 2))
-    return Fraction(sum(a != b for a, b in pairs), len(pairs)) if pairs else None
-
-
-def _receipt(verdict: Verdict, votes: Sequence[Vote], levels: Sequence[Fraction], level: Fraction | None) -> Receipt:
-    flips = flip_rate(levels)
-    shown: list[JsonValue] = [
-        {"judge": v.judge, "draw": v.draw, "level": v.verdict.level, "status": v.verdict.status} for v in votes
-    ]
-    facts: dict[str, JsonValue] = dict(verdict.receipt.facts) if verdict.receipt is not None else {}
-    facts["votes"] = shown
-    facts["flip_rate"] = None if flips is None else float(flips)
-    facts["mean_level"] = float(sum(levels, start=Fraction(0)) / len(levels)) if levels else None
-    facts["agreement"] = None if level is None else float(Fraction(sum(x == level for x in levels), len(votes)))
-    return Receipt(source=verdict.receipt.source if verdict.receipt is not None else "panel", facts=facts)
-
-
-def draw_again(levels: Sequence[float | None], most: int) -> bool:
-    """With draws `auto`: whether a further draw is worth its price. Two that agree settle it; else up to `most`."""
-    if len(levels) >= most:
-        return False
-    if len(levels) < 2:
-        return True
-    return len(set(levels)) > 1

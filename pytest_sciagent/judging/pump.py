@@ -68,6 +68,40 @@ class Terms:
     patience_s: float = 300.0
 
 
+@dataclass(frozen=True)
+class Job:
+    """Questions to one judge, and on what terms it is asked."""
+
+    questions: Sequence[Question]
+    client: Client
+    terms: Terms
+    on_progress: Callable[[Progress], None] = lambda progress: None
+
+
+def pump_all(jobs: Sequence[Job]) -> list[Progress]:
+    """Ask several judges at the same time, each as `pump` does; one that can't be asked does not stop the others.
+
+    Raises:
+        SciagentError: an answer can't be recorded.
+    """
+    try:
+        return asyncio.run(_run_all(jobs))
+    except ExceptionGroup as group:
+        error: Exception | None = group.subgroup(SciagentError)
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        if error is None:
+            raise
+        raise error from None
+
+
+async def _run_all(jobs: Sequence[Job]) -> list[Progress]:
+    async with asyncio.TaskGroup() as tasks:
+        pumps = [_Pump(j.client, j.terms, calls_of(j.questions, j.client.identity), j.on_progress) for j in jobs]
+        running = [tasks.create_task(one.run()) for one in pumps]
+    return [task.result() for task in running]
+
+
 def pump(
     questions: Sequence[Question],
     client: Client,
@@ -85,13 +119,8 @@ def pump(
     Raises:
         SciagentError: an answer can't be recorded.
     """
-    try:
-        return asyncio.run(_Pump(client, terms, calls_of(questions, client.identity), on_progress).run())
-    except ExceptionGroup as group:
-        unrecorded = group.subgroup(SciagentError)
-        if unrecorded is None:
-            raise
-        raise unrecorded.exceptions[0] from None
+    (progress,) = pump_all([Job(questions, client, terms, on_progress)])
+    return progress
 
 
 class _Pace:

@@ -82,6 +82,7 @@ class AnswerContext:
     and the ids of the publications in its task's snapshot.
 
     asking: whether a judge is asked what is `missing`, everything `again` (once a session), or `never`.
+    tried: the keys of what the controller of this session has asked a provider, whatever came of it.
     """
 
     ledger: Ledger
@@ -90,6 +91,7 @@ class AnswerContext:
     publications: Sequence[str]
     record: Callable[[LedgerEntry], None]
     asking: Asking = "missing"
+    tried: set[str] = field(default_factory=set)
     _asked: set[str] = field(default_factory=set)
 
     def is_open(self, key: str) -> bool:
@@ -100,6 +102,10 @@ class AnswerContext:
             return key not in self._asked
         known = self.ledger.get(key)
         return known is None or not known.settles
+
+    def is_due(self, key: str) -> bool:
+        """Whether the question of this key is to be asked, and is not among those that this session has `tried`."""
+        return key not in self.tried and self.is_open(key)
 
     def keep(self, entry: LedgerEntry) -> None:
         """Take in and record a new answer.

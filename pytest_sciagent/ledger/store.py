@@ -74,8 +74,8 @@ class Ledger:
         return tuple(sorted(self._entries.values(), key=_order))
 
     def judges(self) -> dict[str, JudgeIdentity]:
-        """The judges that gave answers, by the canonical text of their identity."""
-        return {json.dumps(e.judge.as_json(), sort_keys=True): e.judge for e in self._entries.values()}
+        """The judges that gave answers, by the canonical text of their identity. A failed call is no answer."""
+        return {e.judge.text: e.judge for e in self._entries.values() if e.settles}
 
 
 def _rank(entry: LedgerEntry) -> tuple[bool, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .base import Model
 from .finding import Finding, Mention, Section
 from .labels import Label, Rater
-from .rubric import Criterion, Dimension, Levels, Rubric
+from .rubric import CANARY, Criterion, Dimension, Levels, Rubric
 from .run import FileEntry, Inputs, Role, RunManifest, Session, Stage, System, Usage
 from .task import Card, DataFile, Feasibility, Quantity, Reference, Source, TaskManifest, Tolerance, Variable
 from .verdict import (
@@ -20,9 +20,11 @@ from .verdict import (
     Receipt,
     Status,
     Verdict,
+    Vote,
 )
 
 __all__ = [
+    "CANARY",
     "GAPS",
     "LEVELS",
     "Anchors",
@@ -61,4 +63,5 @@ __all__ = [
     "Usage",
     "Variable",
     "Verdict",
+    "Vote",
 ]

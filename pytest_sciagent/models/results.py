@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .base import Sha256
-from .verdict import Citation, JudgeIdentity, Level, Status
+from .verdict import Citation, JudgeIdentity, Level, Status, Vote
 
 Outcome = Literal["met", "not met", "inconclusive"]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -91,6 +91,8 @@ class SystemScore(Part):
 
 
 class CriterionResult(Part):
+    """One verdict. votes: those of a panel, draw by draw, and their mean; none where one judge decided."""
+
     criterion_id: str
     status: Status
     level: Level | None
@@ -99,6 +101,8 @@ class CriterionResult(Part):
     citations: tuple[Citation, ...]
     judge: JudgeIdentity | None
     key: Sha256 | None
+    votes: tuple[Vote, ...] = ()
+    mean_level: Number | None = None
 
 
 class EvidenceShown(Part):
@@ -151,10 +155,33 @@ class RunScored(Part):
         return f"{self.system}/{self.task_id}" + ("" if self.repeat == 1 else f".r{self.repeat}")
 
 
+class AgreementCounts(Part):
+    """How far the votes of a panel agree. flip_rate: share of answers that differ in a judge's first two draws.
+    agreement: share of pairs of judges whose first draws give one level. Null where there are none to compare.
+    """
+
+    votes: int
+    without_level: int
+    drawn_twice: int
+    flips: int
+    pairs: int
+    alike: int
+    flip_rate: Number | None
+    agreement: Number | None
+
+
+class AgreementResult(AgreementCounts):
+    """Over all criteria, and for each."""
+
+    criteria: dict[str, AgreementCounts]
+
+
 class ResultsFile(Part):
     """All scores and verdicts of one session.
 
-    incomplete_because: why no gate is decided by it. notes: how the judge was asked, where that is not as usual.
+    incomplete_because: why no gate is decided by it. judge: one judge, or a panel (kind `panel`) by its
+    members, draws and rule. notes: how the session scores and how judges were asked, where that is not as usual.
+    agreement: there where a panel has voted.
     spending: calls, tokens and dollars: `spent` by this session, and `saved` by replaying recorded answers.
     """
 
@@ -167,6 +194,7 @@ class ResultsFile(Part):
     gate: GatesResult | None
     baseline: BaselineResult | None = None
     notes: tuple[str, ...] = ()
+    agreement: AgreementResult | None = None
     spending: dict[str, dict[str, Number]] = {}
     systems: tuple[SystemScore, ...]
     runs: tuple[RunScored, ...]

@@ -13,6 +13,9 @@ from ..profile_names import ProfileName
 from .base import Model, Name, NonEmpty
 from .run import Role
 
+CANARY = "canary"
+"""The id of the criterion that no run can meet: the program's own, never a rubric's."""
+
 
 class Dimension(Model):
     """A group of criteria."""
@@ -122,6 +125,10 @@ class Rubric(Model):
             twice = [i for i, n in Counter(ids).items() if n > 1]
             if twice:
                 raise ValueError(f"duplicate {what} id {twice[0]!r}")
+        if any(c.id == CANARY for c in self.criteria):
+            raise ValueError(
+                f"criterion id {CANARY!r} is taken by the question that tests judges (--sciagent-canary): rename yours"
+            )
         known = {d.id for d in self.dimensions}
         for criterion in self.criteria:
             if criterion.dimension not in known:

@@ -96,8 +96,22 @@ class Receipt(Model):
     facts: dict[str, JsonValue] = {}
 
 
+class Vote(Model):
+    """One answer of a panel to one question: of whom (`kind:model`), in which draw; without a level it is no vote."""
+
+    judge: str
+    draw: int = Field(ge=1)
+    status: Status
+    level: Level | None = None
+    reason: str
+    key: Sha256 | None = None
+
+
 class Verdict(Model):
-    """The outcome of one criterion for one finding (or for the run)."""
+    """The outcome of one criterion for one finding (or for the run).
+
+    votes: what the judges of a panel answered, draw by draw; empty where one judge was asked once.
+    """
 
     criterion_id: Name
     finding: Name | None = None
@@ -110,6 +124,7 @@ class Verdict(Model):
     receipt: Receipt | None = None
     judge: JudgeIdentity | None = None
     key: Sha256 | None = None
+    votes: tuple[Vote, ...] = ()
 
     @model_validator(mode="after")
     def _level_if_assessed(self) -> Verdict:

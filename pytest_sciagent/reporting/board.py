@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
-    from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
+    from ..models import LedgerEntry, Rubric, Verdict
     from .results import Results, RunResult, VerdictKey
     from .spending import Spent
 
@@ -117,18 +117,19 @@ class Board:
         )
         systems = system_results(runs)
         incomplete = stopped or self._incomplete()
-        judge = self.state.judge.identity or _only_judge(v for run in self.verdicts.values() for v in run.values())
+        judge = self._who_judged([v for run in self.verdicts.values() for v in run.values()]).identity
         spending = Spending(self._spent(), saved_by(self._replayed))
-        notes = tuple(self.state.notices)
+        notes = tuple(self._notes())
         return Results(runs, systems, self.state.rubrics, judge, incomplete, notes=notes, spending=spending)
 
     def _spent(self) -> Spent:
         """What this session asked: by the pump, and by judges of the user's own."""
+        from ..collection.providers import provided_judges
         from .spending import spent_by
 
         fresh = [entry for entries in self.state.fresh.values() for entry in entries]
-        pumped = self.state.judge.identity if self.state.asked else None
-        return spent_by(self.state.asked, [entry for entry in fresh if entry.judge != pumped])
+        pumped = [judge.identity for judge in provided_judges(self.state)] if self.state.asked else []
+        return spent_by(self.state.asked, [entry for entry in fresh if entry.judge not in pumped])
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
         from .results import run_result
@@ -146,23 +147,43 @@ class Board:
             new = {entry.key for entry in self.state.fresh.get(index.label, ())}
             self._replayed += [entry for entry in answers if entry.key not in new]
             result = replace(result, costs=tuple(entry.cost_usd for entry in answers))
-        if case is None or not may_ask or len(verdicts) < 2:  # a single item is no occasion for scripts to run
-            return result
-        return replace(result, perturbations=tuple(case.perturbations(judge)))
+        if case is not None and may_ask and len(verdicts) > 1:  # a single item is no occasion for scripts to run
+            result = replace(result, perturbations=tuple(case.perturbations(judge)))
+        return replace(result, notes=case.problems) if case is not None else result
 
     def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
         """What a run is judged by; one that can't be judged needs none of its own."""
         return self.state.rubrics_of(index) if index.state == "sound" else self.state.rubrics
 
     def _judge_of(self, verdicts: Collection[Verdict], may_ask: bool) -> Judge:
-        """Who tells the facts of a whole run: the session's judge. It is not asked for those of a single item; and
-        where a fixture of the user's own has judged, what that has recorded counts."""
-        from ..judging.judge import RecordedJudge
+        """Who tells the facts of a whole run: who has judged it. Nobody is asked for those of a single item."""
+        from ..judging.panel import as_recorded
 
-        identity = self.state.judge.identity
-        if identity is not None and may_ask and len(verdicts) > 1:
+        judge = self._who_judged(verdicts)
+        return judge if may_ask and len(verdicts) > 1 else as_recorded(judge)
+
+    def _who_judged(self, verdicts: Collection[Verdict]) -> Judge:
+        """The session's judge; but where a fixture of the user's own has judged, that one, by its recorded answers."""
+        from ..judging.judge import RecordedJudge
+        from ..judging.panel import convene, identities_of
+
+        found = {verdict.judge.text: verdict.judge for verdict in verdicts if verdict.judge is not None}
+        named = identities_of(self.state.judge)
+        if len(found) != 1 or any(identity in named for identity in found.values()):
             return self.state.judge
-        return RecordedJudge(identity or _only_judge(verdicts))
+        panel = self.state.options.panel
+        return convene([RecordedJudge(identity) for identity in found.values()], panel.draws, panel.rule)
+
+    def _notes(self) -> Iterator[str]:
+        """What to tell about how this session was judged, and how it scores."""
+        yield from self.state.notices
+        first, *others = self.state.rubrics
+        if others:
+            names = ", ".join(rubric.id for rubric in others)
+            yield f"the scores are those of rubric {first.id}; the levels of {names} stand beside them and do not count"
+        if self.state.passing:
+            names = ", ".join(sorted(self.state.passing))
+            yield f"new answers of {names} (a judge fixture) are not recorded; --sciagent-ledger-mode=record does so"
 
     def _against(self, results: Results) -> AgainstBaseline | None:
         from ..gates.against import against_baseline
@@ -238,11 +259,16 @@ class Board:
 
 def _answers(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[LedgerEntry, ...]:
     """The recorded answers that a run was judged by, those about the whole run included."""
+    from ..judging.panel import identities_of
+
+    verdicts = list(verdicts)
     keys = {verdict.key for verdict in verdicts if verdict.key is not None}
-    if judge.identity is not None:
-        asked = [*case.questions.about_run()]
-        asked += [case.questions.canary(finding) for finding in case.report.findings] if case.canary else []
-        keys |= {request.key(judge.identity) for request in asked}
+    keys |= {vote.key for verdict in verdicts for vote in verdict.votes if vote.key is not None}
+    members = identities_of(judge)
+    keys |= {request.key(lead) for lead in members[:1] for request in case.questions.about_run()}
+    if case.canary:
+        canaries = [case.questions.canary(finding) for finding in case.report.findings]
+        keys |= {canary.key(member) for member in members for canary in canaries}
     entries = (case.ledger.get(key) for key in sorted(keys))
     return tuple(entry for entry in entries if entry is not None)
 
@@ -252,12 +278,3 @@ def _drop_empty_teardowns(config: pytest.Config, nodeids: Collection[str]) -> No
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and "" in terminal.stats:
         terminal.stats[""] = [r for r in terminal.stats[""] if getattr(r, "nodeid", None) not in nodeids or r.sections]
-
-
-def _only_judge(verdicts: Iterable[Verdict]) -> JudgeIdentity | None:
-    """The judge of all `verdicts` that a judge gave, where there is just one."""
-    judges: list[JudgeIdentity] = []
-    for verdict in verdicts:
-        if verdict.judge is not None and verdict.judge not in judges:
-            judges.append(verdict.judge)
-    return judges[0] if len(judges) == 1 else None

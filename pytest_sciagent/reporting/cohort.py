@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SciagentError
 from ..scoring import Interval, mean
 from ..scoring.truthinsight import S1_SHARE, S2_SHARE
+from .agreement import Agreement, agreement_by_criterion
 from .results import FindingResult, RunResult, feasible_total, infeasible
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def column_types(rubric: Rubric) -> dict[str, str]:
     the share of a dimension's points, `item.<id>` the mean level of a criterion, both over all findings of the run.
     `body.<id>` is what a dimension's share contributes to the main body. `qualities_low` and `_high` are the scores of
     distinct findings in the order of the report, as JSON. `feasible` is the score without `infeasible` criteria.
+    `flip_rate` is the share of answers that a judge changed in its second draw, `agreement` the share of pairs of
+    judges that gave one level, `flips.<id>` and `agreement.<id>` the same for a criterion (see `agreement`); empty
+    where no panel has voted.
     """
     types = dict.fromkeys(("system", "task", "domain"), "string")
     types["repeat"] = "Int64"
@@ -54,6 +58,8 @@ def column_types(rubric: Rubric) -> dict[str, str]:
     types |= _ends([f"dim.{d.id}" for d in rubric.dimensions], "float64")
     types |= _ends([f"body.{d.id}" for d in rubric.dimensions], "float64")
     types |= _ends([f"item.{c.id}" for c in rubric.criteria], "float64")
+    types |= dict.fromkeys(("flip_rate", "agreement"), "float64")
+    types |= {f"{name}.{c.id}": "float64" for c in rubric.criteria for name in ("flips", "agreement")}
     types |= {"cost_usd": "float64", "input_tokens": "Int64", "output_tokens": "Int64", "seconds": "float64"}
     return types | dict.fromkeys(SCORED_BY, "string")
 
@@ -145,7 +151,7 @@ def _row(run: CohortRun, rubric: Rubric) -> dict[str, Any]:
     row |= {"distinct_low": len(low), "distinct_high": len(high)}
     row["qualities_low"] = json.dumps([float(f.score.score.low) for f in low])
     row["qualities_high"] = json.dumps([float(f.score.score.high) for f in high])
-    return row | _rates(result, rubric) | _body(low, high, result, rubric)
+    return row | _rates(result, rubric) | _body(low, high, result, rubric) | _votes(result)
 
 
 def _cells(name: str, interval: Interval | None) -> dict[str, float | None]:
@@ -212,6 +218,21 @@ def _rates(result: RunResult, rubric: Rubric) -> dict[str, float | None]:
     for name, found in levels.items():
         cells |= _cells(f"item.{name}", mean(found) if found else None)
     return cells
+
+
+def _votes(result: RunResult) -> dict[str, float | None]:
+    """How far the votes of a panel agree, over all criteria and for each."""
+    verdicts = [*result.verdicts, *(v for f in result.findings for v in f.verdicts)]
+    by_criterion = agreement_by_criterion(verdicts)
+    overall = sum(by_criterion.values(), start=Agreement())
+    cells = {"flip_rate": _share(overall.flip_rate), "agreement": _share(overall.agreement)}
+    for id, found in by_criterion.items():
+        cells |= {f"flips.{id}": _share(found.flip_rate), f"agreement.{id}": _share(found.agreement)}
+    return cells
+
+
+def _share(share: Fraction | None) -> float | None:
+    return None if share is None else float(share)
 
 
 def _level(verdict: Verdict) -> Interval:

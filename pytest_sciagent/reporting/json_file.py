@@ -14,6 +14,7 @@ from ..ledger.store import write_atomically
 from ..models import Verdict
 from ..plain import to_plain
 from ..scoring import Interval
+from .agreement import Agreement, agreement_by_criterion
 from .results import FindingResult, Results, RunResult
 from .spending import spending_as_json
 
@@ -34,7 +35,10 @@ def write_json(path: Path, results: Results) -> None:
 
 
 def results_as_json(results: Results) -> dict[str, Any]:
-    """`results` as plain data. Scores are points of 0..100 as {low, high}; dimension shares run from 0 to 1."""
+    """`results` as plain data. Scores are points of 0..100 as {low, high}; dimension shares run from 0 to 1.
+
+    `votes` (of a criterion), `agreement` and `notes` (of the session) are there only where there is something to tell.
+    """
     return {
         "schema": SCHEMA,
         "plugin_version": version("pytest-sciagent"),
@@ -45,6 +49,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
             {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
         ],
         **({"notes": list(results.notes)} if results.notes else {}),
+        **_agreement(results),
         "gate": _gate(results),
         "baseline": None if results.against is None else _against(results.against),
         "spending": spending_as_json(results.spending),
@@ -55,6 +60,20 @@ def results_as_json(results: Results) -> dict[str, Any]:
         ],
         "runs": [_run(run) for run in results.runs],
     }
+
+
+def _agreement(results: Results) -> dict[str, Any]:
+    """How far the votes of a panel agree, over all criteria and for each; nothing where no panel has voted."""
+    by_criterion = agreement_by_criterion(results.verdicts)
+    if not by_criterion:
+        return {}
+    overall = sum(by_criterion.values(), start=Agreement())
+    return {"agreement": {**_counts(overall), "criteria": {id: _counts(found) for id, found in by_criterion.items()}}}
+
+
+def _counts(found: Agreement) -> dict[str, Any]:
+    rates = {"flip_rate": found.flip_rate, "agreement": found.agreement}
+    return asdict(found) | {name: None if rate is None else _number(rate) for name, rate in rates.items()}
 
 
 def _gate(results: Results) -> dict[str, Any] | None:
@@ -102,7 +121,7 @@ def _run(run: RunResult) -> dict[str, Any]:
         "repeat": index.repeat,
         "state": index.state,
         "problems": list(index.problems),
-        "notes": list(index.notes),
+        "notes": [*index.notes, *run.notes],
         "score": None if run.total is None else _interval(run.total),
         "score_feasible_only": None if run.feasible is None else _interval(run.feasible),
         "assessed": _number(run.assessed),
@@ -157,6 +176,11 @@ def _evidence(package: EvidencePackage) -> dict[str, Any]:
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     plain: dict[str, Any] = to_plain(verdict.as_json())
     del plain["finding"]
+    if verdict.votes:
+        levels = [Fraction(str(vote.level)) for vote in verdict.votes if vote.level is not None]
+        plain["mean_level"] = _number(sum(levels, start=Fraction(0)) / len(levels)) if levels else None
+    else:
+        del plain["votes"]
     if verdict.level is not None:
         plain["level"] = _number(Fraction(str(verdict.level)))
     return plain

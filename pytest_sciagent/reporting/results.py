@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -73,6 +73,7 @@ class RunResult:
     perturbations: for each reference card that a finding matches, whether it survives the task's own perturbations.
     rerun: what the run's own code did when it was run again; None where nobody asked for that.
     costs: US dollars of each recorded answer that it was judged by; None where that is not recorded.
+    notes: what to tell about how it was tested, beside what `index` tells.
     """
 
     index: RunIndex
@@ -86,6 +87,7 @@ class RunResult:
     perturbations: tuple[tuple[str, Perturbation], ...] = ()
     costs: tuple[float | None, ...] = ()
     rerun: Rerun | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def dimensions(self) -> dict[str, Interval]:
@@ -111,9 +113,13 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All that one session found out. `decision` is that of all gates together, `decisions` those of each; `notes`
-    tell how the judge was asked, where that is not as usual; `against` is what differs from the baseline, where there
-    is one; `spending` what was asked and what replay has saved."""
+    """All that one session found out. `decision` is that of all gates together, `decisions` those of each.
+
+    judge: who judged: one judge, or a panel by its members, draws and rule.
+    notes: what to tell about how the session scores, and how judges were asked where that is not as usual.
+    against: what differs from the baseline, where there is one.
+    spending: what was asked and what replay has saved.
+    """
 
     runs: tuple[RunResult, ...]
     systems: tuple[SystemResult, ...]
@@ -125,6 +131,13 @@ class Results:
     notes: tuple[str, ...] = ()
     against: AgainstBaseline | None = None
     spending: Spending = field(default_factory=Spending)
+
+    @property
+    def verdicts(self) -> Iterator[Verdict]:
+        """The verdicts of all runs."""
+        for run in self.runs:
+            yield from run.verdicts
+            yield from (verdict for finding in run.findings for verdict in finding.verdicts)
 
 
 def run_result(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..checks import Check, find_check
@@ -76,5 +76,7 @@ def score_run(run: OpenRun, rubric: Rubric, judge: Judge, *beside: Rubric) -> Co
         for one in rubrics:
             verdicts |= all_verdicts(run.case, one, judge)
     result = run_result(run.index, run.case, verdicts, rubrics, judge)
+    if run.case is not None:
+        result = replace(result, notes=run.case.problems)
     run.case = None
     return CohortRun(result, run.manifest, run.task)

@@ -10,6 +10,7 @@ from ..collection.status import HALF, NOT_ASSESSED
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
 from ..text import clean, one_line
+from .agreement import agreement_line, who_judged
 from .spending import spending_lines
 
 if TYPE_CHECKING:
@@ -83,10 +84,11 @@ def _write_gates(reporter: pytest.TerminalReporter, results: Results) -> None:
 
 def _head(results: Results) -> Iterator[str]:
     rubrics = ", ".join(f"{r.id} {r.version} ({r.profile})" for r in results.rubrics)
-    judge = "none known" if results.judge is None else results.judge.label
+    judge = "none known" if results.judge is None else who_judged(results.judge)
     findings = sum(len(r.findings) for r in results.runs)
     yield f"{_count(len(results.runs), 'run')}, {_count(findings, 'finding')}; rubric {rubrics}; judge {judge}"
     yield "scores are points of 0..100; low..high where something is not assessed or in error"
+    yield from agreement_line(results.verdicts)
     yield from map(clean, results.notes)
 
 
@@ -216,7 +218,9 @@ def _worst(results: Results) -> Iterator[str]:
 
 
 def _notes(results: Results) -> Iterator[str]:
-    notes = [f"  {r.index.label}: {note}" for r in results.runs for note in (*r.index.problems, *r.index.notes)]
+    notes = [
+        f"  {r.index.label}: {note}" for r in results.runs for note in (*r.index.problems, *r.index.notes, *r.notes)
+    ]
     notes += [f"  {r.index.label}: {told}" for r in results.runs if (told := _compound(r)) is not None]
     open_counts: dict[str, int] = {}
     for run in results.runs:

@@ -14,7 +14,7 @@ from ..text import clean, one_line
 if TYPE_CHECKING:
     from ..models import Verdict
 
-_FREE = ("reason", "citations", "receipt")
+_FREE = ("reason", "votes", "citations", "receipt")
 """The parts of a verdict that hold words of others; status, level, ids and digests are the program's own."""
 
 
@@ -37,7 +37,7 @@ class Words:
         return clean(self.mask(text), limit)
 
     def verdict(self, verdict: Verdict) -> Verdict:
-        """`verdict` with the secrets in its reason, citations and receipt masked; itself where there is none."""
+        """`verdict` with the secrets in its reason, votes, citations and receipt masked; itself where there is none."""
         # One search over everything is far cheaper than one for each of many short texts.
         if not mask_secrets("\n".join(_texts_of(verdict)), self._known)[1]:
             return verdict
@@ -47,6 +47,7 @@ class Words:
 
 def _texts_of(verdict: Verdict) -> Iterator[str]:
     yield verdict.reason
+    yield from (vote.reason for vote in verdict.votes)
     for citation in verdict.citations:
         yield from (citation.file, citation.place or "", citation.quote)
     if verdict.receipt is not None:

@@ -47,7 +47,8 @@ def score_runs(
     """
     made = [(kind, task) for kind in KINDS for task in tasks]
     opened = open_runs([folder / system_name(kind) / task.id for kind, task in made], sources, rubric)
-    whose = recorded_judge((run.case.ledger for run in opened if run.case is not None), judge, "--judge KIND:MODEL")
+    ledgers = (run.case.ledger for run in opened if run.case is not None)
+    whose = recorded_judge(ledgers, [judge] if judge is not None else [], "--judge KIND:MODEL")
     found = []
     for (kind, task), run in zip(made, opened, strict=True):
         result = score_run(run, rubric, whose).result

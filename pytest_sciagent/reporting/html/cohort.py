@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ..agreement import agreement_line, who_judged
 from ..safe import Safe
 from .costs import COST_HEAD, system_costs
 from .facts import more
@@ -136,7 +137,9 @@ def _facts(results: Results, safe: Safe) -> Iterable[tuple[str, str]]:
     for rubric in results.rubrics:
         yield "Rubric", safe.line(f"{rubric.title or rubric.id} ({rubric.id} {rubric.version})", 160)
     yield "Profile", results.rubrics[0].profile
-    yield "Judge", "none known" if results.judge is None else safe.line(results.judge.label, 120)
+    yield "Judge", "none known" if results.judge is None else safe.line(who_judged(results.judge), 240)
+    for line in agreement_line(results.verdicts):
+        yield "Votes", safe.line(line.removeprefix("votes: "), 300)
 
 
 def _gate(decision: Decision, safe: Safe) -> GateView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...models import GAPS, Verdict
 from ..safe import Safe
 from .views import SIGNS, Fact, Grid, Outcome, Votes
 
@@ -15,7 +16,7 @@ MAX_DEPTH = 3
 MAX_VOTES = 20
 TEXT = 300
 CELL = 120
-_TOLD_ELSEWHERE = frozenset({"votes", "flip_rate", "mean_level", "agreement", "instructions_in_evidence"})
+_TOLD_ELSEWHERE = frozenset({"instructions_in_evidence"})
 _OUTCOMES: dict[float, Outcome] = {0: "zero", 0.5: "half", 1: "full"}
 
 
@@ -78,30 +79,24 @@ def _text(value: Any, safe: Safe, limit: int) -> str:
     return safe.line(str(value), limit) or "(empty)"
 
 
-def votes_of(facts: Mapping[str, Any], safe: Safe) -> Votes | None:
+def votes_of(verdict: Verdict, safe: Safe) -> Votes | None:
     """The votes of a panel or of several draws; None where a single answer decided."""
-    votes = facts.get("votes")
-    if not isinstance(votes, list) or not all(isinstance(vote, Mapping) for vote in votes) or not votes:
+    votes = verdict.votes
+    if not votes:
         return None
     rows = []
     for vote in votes[:MAX_VOTES]:
-        outcome = _outcome_of_vote(vote)
-        status = str(vote.get("status", "")).replace("_", " ")
-        shown = safe.line(status, 40) if outcome == "error" else SIGNS[outcome]
-        rows.append((safe.line(str(vote.get("judge")), 80), safe.line(str(vote.get("draw")), 20), outcome, shown))
-    levels = {_outcome_of_vote(vote) for vote in votes}
-    agreement, flips = facts.get("agreement"), facts.get("flip_rate")
+        outcome = outcome_of(vote.level, vote.status not in GAPS)
+        shown = safe.line(vote.status.replace("_", " "), 40) if vote.level is None else SIGNS[outcome]
+        rows.append((safe.line(vote.judge, 80), str(vote.draw), outcome, shown, safe.line(vote.reason, TEXT)))
+    given = [vote.level for vote in votes if vote.level is not None]
     told = [f"{len(votes)} votes"]
-    if isinstance(agreement, int | float):
-        told.append(f"{agreement:.0%} of them for this level")
-    if isinstance(flips, int | float):
-        told.append(f"{flips:.0%} of pairs differ")
-    return Votes(tuple(rows), len(levels) == 1, ", ".join(told), more(len(votes) - MAX_VOTES))
-
-
-def _outcome_of_vote(vote: Mapping[str, Any]) -> Outcome:
-    level = vote.get("level")
-    return _OUTCOMES.get(level, "error") if isinstance(level, int | float) else "error"
+    if verdict.level is not None:
+        told.append(f"{sum(level == verdict.level for level in given)} for this level")
+    if without := len(votes) - len(given):
+        told.append(f"{without} without a level")
+    agreed = len({vote.level for vote in votes}) == 1
+    return Votes(tuple(rows), agreed, ", ".join(told), more(len(votes) - MAX_VOTES))
 
 
 def warnings_of(facts: Mapping[str, Any], safe: Safe) -> tuple[str, ...]:

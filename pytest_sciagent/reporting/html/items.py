@@ -69,7 +69,7 @@ class ItemMaker:
             passages=passages,
             more_passages=more_passages,
             facts=facts_of(facts, self.safe),
-            votes=votes_of(facts, self.safe),
+            votes=votes_of(verdict, self.safe),
             warnings=warnings_of(facts, self.safe),
             change=change,
             was=was,

@@ -106,9 +106,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Several votes behind one verdict: judge, draw and level of each, and how far they agree."""
+    """Several votes behind one verdict: judge, draw, level (as outcome and in words) and reason of each."""
 
-    rows: tuple[tuple[str, str, Outcome, str], ...]
+    rows: tuple[tuple[str, str, Outcome, str, str], ...]
     agreed: bool
     told: str
     more: str = ""

@@ -1,0 +1,58 @@
+"""The judges of a session that are a provider's: how they are reached, and on what terms they are asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..judging.clients import Client
+    from ..judging.judge import Judge
+    from ..judging.pump import Terms
+    from .state import SessionState
+
+
+def provided_judges(state: SessionState) -> tuple[Judge, ...]:
+    """The judges that are a provider's and may be asked; in a panel, those of its members."""
+    from ..judging.judge import RecordedJudge
+    from ..judging.panel import panel_of
+
+    if state.options.judge is None:
+        return ()
+    found = [m for m in panel_of(state.judge).members if isinstance(m, RecordedJudge)]
+    return tuple(m for m in found if m.identity is not None and state.options.asks(m.identity.kind))
+
+
+def make_clients(state: SessionState) -> list[tuple[Judge, Client]]:
+    """Each of them with a new connection to ask it by.
+
+    Raises:
+        SciagentError: no key, or bad settings.
+    """
+    from ..judging.clients import make_client
+
+    options = state.options
+    found: list[tuple[Judge, Client]] = []
+    for judge in provided_judges(state):
+        assert judge.identity is not None  # else nobody would know whom to ask
+        gates = options.spending.gates(options.rootdir / ".sciagent" / "rates", judge.identity)
+        url = options.base_url_of(judge.identity.label)
+        found.append((judge, make_client(judge.identity, base_url=url, api_key=None, gates=gates)))
+    return found
+
+
+def terms_of(state: SessionState, judge: Judge) -> Terms:
+    """On what terms a judge is asked. All of a session spend from one budget.
+
+    Raises:
+        pytest.UsageError: a budget in dollars, and no price known.
+    """
+    from ..judging.pump import Terms
+    from ..judging.quota import Budget
+
+    options, spending, identity = state.options, state.options.spending, judge.identity
+    price = spending.price_of(identity, batch=options.how.batch) if identity is not None else None
+    budget = None
+    if spending.max_calls is not None or spending.max_cost is not None:
+        file = options.rootdir / ".sciagent" / "budgets" / f"{state.session_id}.json"
+        budget = Budget(file, max_calls=spending.max_calls, max_cost_usd=spending.max_cost)
+    return Terms(options.in_flight, price, budget)

@@ -1,4 +1,4 @@
-"""One function decides, and every output says so: terminal, JSON, JUnit and the exit code, in 1,000 random cohorts.
+"""One function decides, and every output says so: terminal, JSON, JUnit, summary, HTML, exit code, in 1,000 cohorts.
 
 A further output is one line in `RENDERED` (what is written of results in this process) and one in `WRITTEN` (what a
 session leaves in a file): each gives what it says of all gates together, and of each.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import html5lib
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -26,10 +29,15 @@ from pytest_sciagent.gates.limits import MaxJudgeErrors, MaxNotAssessed, MaxRunC
 from pytest_sciagent.gates.no_fall import NoFall
 from pytest_sciagent.gates.noninferiority import NotWorse
 from pytest_sciagent.gates.thresholds import MinCriterion, MinDimension, MinLayer, MinScore, MinTaskScore
+from pytest_sciagent.reporting.html.pages import write_html
+from pytest_sciagent.reporting.html.runs import Material
 from pytest_sciagent.reporting.json_file import results_as_json
 from pytest_sciagent.reporting.junit import tell_junit
 from pytest_sciagent.reporting.results import Results, RunResult
+from pytest_sciagent.reporting.safe import Safe
+from pytest_sciagent.reporting.summary import summary
 from pytest_sciagent.reporting.terminal import write_summary
+from pytest_sciagent.reporting.words import Words
 
 Said = tuple[str | None, list[str]]
 """`outcome: sentence` of all gates together (None without a gate), and of each gate."""
@@ -52,8 +60,29 @@ def from_json(found: dict[str, Any]) -> Said:
 
 
 def from_properties(properties: Mapping[str, str]) -> Said:
-    each = [properties[f"sciagent_gate_{n}"] for n in range(1, len(properties))]
-    return properties.get("sciagent_gate"), each
+    each = {name: told for name, told in properties.items() if re.fullmatch(r"sciagent_gate_\d+", name)}
+    return properties.get("sciagent_gate"), [each[f"sciagent_gate_{n}"] for n in range(1, len(each) + 1)]
+
+
+def from_markdown(text: str) -> Said:
+    head = re.search(r"^## sciagent: \S+ gate (.+)$", text, re.MULTILINE)
+    if head is None:
+        return None, []
+    decided = text[head.start() :].split("\n\n|", 1)[0]
+    each = [
+        f"{outcome}: {sentence}"
+        for outcome, sentence in re.findall(r"^- \S+ \*\*(.+?)\*\*: `(.*)`$", decided, re.MULTILINE)
+    ]
+    together = re.search(r"^`(.*)`$", decided, re.MULTILINE)
+    return f"{head[1]}: {together[1]}" if together is not None else each[0], each
+
+
+def from_page(text: str) -> Said:
+    page = html5lib.parse(text, namespaceHTMLElements=False)
+    shown = [p for p in page.iter("p") if "gate" in (p.get("class") or "").split()]
+    said = [": ".join("".join(part.itertext()) for part in p.findall("span")) for p in shown]
+    together = next((s for s, p in zip(said, shown, strict=True) if "big" in (p.get("class") or "").split()), None)
+    return together, said[1:] if len(said) > 1 else said
 
 
 # ---- in this process
@@ -82,10 +111,24 @@ def junit(results: Results) -> Said:
     return from_properties(writer.properties)
 
 
+def markdown(results: Results) -> Said:
+    return from_markdown(summary(results, Words()))
+
+
+def page(results: Results) -> Said:
+    """The overview alone: no run has a file to show."""
+    material = Material({}, frozenset(), (), None, lambda run: None, lambda run: None, Safe())
+    with tempfile.TemporaryDirectory() as folder:
+        (written,) = write_html(Path(folder) / "page.html", replace(results, runs=()), material, None, None)
+        return from_page(written.read_text())
+
+
 RENDERED: Mapping[str, Callable[[Results], Said]] = {
     "terminal": terminal,
     "json": json_file,
     "junit": junit,
+    "summary": markdown,
+    "html": page,
 }
 
 
@@ -170,6 +213,8 @@ WRITTEN: Mapping[str, tuple[str, Callable[[Path], Said]]] = {
     # what: the option that asks for the file, and what the file says
     "json": ("--sciagent-json", lambda path: from_json(json.loads(path.read_text()))),
     "junit": ("--junitxml", junit_properties),
+    "summary": ("--sciagent-summary", lambda path: from_markdown(path.read_text())),
+    "html": ("--sciagent-html", lambda path: from_page(path.read_text())),
 }
 TASKS = ("t1", "t2", "t3")
 

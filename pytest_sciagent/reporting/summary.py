@@ -73,6 +73,8 @@ def _gates(results: Results, words: Words) -> Iterator[str]:
         return
     yield f"## sciagent: {_MARKS[results.decision.outcome]} gate {results.decision.outcome}"
     yield ""
+    if len(results.decisions) > 1:
+        yield from (code(words.line(results.decision.sentence, SENTENCE)), "")
     for decision in results.decisions[:MAX_GATES]:
         yield from _decision(decision, words)
     yield from _more(len(results.decisions) - MAX_GATES)

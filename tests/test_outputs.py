@@ -126,14 +126,14 @@ def test_the_summary_says_what_the_terminal_says(one: Cohort) -> None:
     assert "- 1 × `rob.open: no recorded verdict of handoff:tester`" in lines
 
 
-def test_failed_and_broken_runs_are_in_the_summary(cohort: Cohort) -> None:
+def test_failed_and_tampered_runs_are_in_the_summary(cohort: Cohort) -> None:
     cohort.run("alpha", status="failed", exit_code=3)
-    broken = cohort.run("beta")
-    (broken / "output" / "Result.md").write_text("changed")
+    tampered = cohort.run("beta")
+    (tampered / "output" / "Result.md").write_text("changed")
     cohort.pytest(RUNS, "--sciagent-summary=s.md")
     text = (cohort.root / "s.md").read_text("utf-8")
     assert "| `alpha/t1` | 0.0 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
-    assert "| `beta/t1` | broken | 0 | 0 | 0 | 0 | 0 | 0 |" in text
+    assert "| `beta/t1` | tampered | 0 | 0 | 0 | 0 | 0 | 0 |" in text
     assert "- `alpha/t1: the run failed, exit code 3`" in text
     assert "- `beta/t1: changed: output/Result.md`" in text
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_sciagent.evidence import QuoteIndex
 from pytest_sciagent.evidence.excerpt import Cues, excerpt
 from pytest_sciagent.evidence.package import build_package
 from pytest_sciagent.findings import parse_findings
-from pytest_sciagent.models import System
+from pytest_sciagent.models import Citation, System
 from pytest_sciagent.runs import Run
 from pytest_sciagent.runs.freeze import FreezeOptions, freeze
 
@@ -73,3 +76,52 @@ def test_a_package_keeps_its_budget_and_lists_what_is_missing(tmp_path: Path) ->
         assert cut_or_missing or entry.path in shown
     again = build_package(Run.load(run.path), report.findings[0], report.shared, budget=20_000)
     assert again.digest == package.digest
+
+
+def test_the_method_that_makes_the_numbers_is_kept_where_its_class_is_too_long() -> None:
+    filler = "\n\n".join(f"    def helper_{i}(self, x):\n        y = x + {i}\n        return y" for i in range(300))
+    method = "    @staticmethod\n    def fit_slope(frame):\n        slope = frame.corr()\n        return slope"
+    text = f"import numpy\n\n\nclass Fits:\n{filler}\n\n{method}\n"
+    shown, cut = excerpt("code.py", text, 1500, Cues.of(FINDING))
+    assert method in shown
+    assert cut > 0
+
+
+def test_what_speaks_of_the_finding_is_kept_of_a_document_on_one_line() -> None:
+    parts = [f'"row_{i}": {{"value": {i * 17 % 1000}}}' for i in range(3000)]
+    parts.insert(2500, '"fit_slope": {"value": 0.43212}')
+    text = "{" + ", ".join(parts) + "}"
+    shown, cut = excerpt("table.json", text, 3000, Cues.of(FINDING))
+    assert '"fit_slope": {"value": 0.43212}' in shown
+    assert cut > 0
+    assert len(shown) - 60 * shown.count("left out here") <= 3000
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
+def test_tables_of_binary_formats_are_shown_and_can_be_quoted(tmp_path: Path, suffix: str) -> None:
+    output = tmp_path / "work" / "output"
+    (output / "results").mkdir(parents=True)
+    name = f"output/results/fit.{suffix}"
+    (output / "Result.md").write_text(f"# R\n\n## Finding 1: a\n\nThe slope is 0.4321, see `{name}`.\n")
+    frame = pd.DataFrame({"quantity": ["slope", "n"], "value": [0.43212, 40.0]})
+    if suffix == "xlsx":
+        frame.to_excel(output / "results" / "fit.xlsx", sheet_name="fits", index=False)
+    else:
+        frame.to_parquet(output / "results" / "fit.parquet")
+    run = freeze(tmp_path / "work", tmp_path / "run", FreezeOptions(task_id="t", system=System(name="s")), {}).run
+    report = parse_findings(run)
+    package = build_package(run, report.findings[0], report.shared)
+    (piece,) = [piece for piece in package.pieces if piece.label == name]
+    assert "quantity,value\nslope,0.43212\n" in piece.text
+    assert not any(name in line for line in package.left_out)
+    quotes = QuoteIndex(run)
+    assert quotes.verify(Citation(file=name, quote="slope,0.43212")).verified
+    assert not quotes.verify(Citation(file=name, quote="slope,0.43213")).verified
+
+
+def test_a_list_of_what_is_left_out_tells_where_it_ends_itself(tmp_path: Path) -> None:
+    run = make_run(tmp_path, 450)
+    report = parse_findings(run)
+    package = build_package(run, report.findings[0], report.shared, budget=4_000)
+    assert len(package.left_out) == len(package.inventory) == 201
+    assert package.left_out[-1].startswith("and ")

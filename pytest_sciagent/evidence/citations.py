@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from functools import cached_property
+from io import StringIO
 
 from ..models import Citation
 from ..runs import Run, UnsafeFile
 from ..text import clean, normalise_quote
 from .delimited import decode
-from .tables import Unreadable
+from .readers import needs_isolation
+from .tables import Table, Unreadable
 
 MIN_QUOTE = 12
 MIN_NUMERIC_QUOTE = 3
@@ -53,19 +56,21 @@ class QuoteIndex:
 
 
 def readable_text(run: Run, path: str) -> str:
-    """The text of a frozen file as judges are shown it: notebooks as their cells, everything else as it stands.
+    """The text of a frozen file as judges are shown it: notebooks as their cells, tables of binary formats as separated
+    values with the name of each sheet or array above, everything else as it stands.
 
     Raises:
         UnsafeFile: too large, not what was frozen, or not text.
     """
     data = run.read_bytes(path, MAX_TEXT_BYTES)
-    if path.endswith((".ipynb", ".pdf")):
+    if path.endswith((".ipynb", ".pdf")) or needs_isolation(path):
         from .isolation import read_isolated
 
         try:
-            return read_isolated(path, data).text or ""
+            artifact = read_isolated(path, data)
         except Unreadable as error:
             raise UnsafeFile(f"{path!r}: {error}") from None
+        return artifact.text or "".join(map(_separated, artifact.tables))
     try:
         if b"\0" not in data[:8192]:
             return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -75,6 +80,16 @@ def readable_text(run: Run, path: str) -> str:
         return decode(data)[0]
     except Unreadable as error:
         raise UnsafeFile(f"{path!r} is not text: {error}") from None
+
+
+def _separated(table: Table) -> str:
+    """`table` as a heading and lines of separated values."""
+    out = StringIO()
+    out.write(f"# {table.name or 'table'}: {len(table.rows)} rows\n")
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(table.columns)
+    rows.writerows(table.rows)
+    return out.getvalue()
 
 
 def comparable(text: str) -> str:

@@ -12,6 +12,11 @@ from .numbers import extract_numbers
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _BACKQUOTED = re.compile(r"`([^`\n]{1,200})`")
+_LINES = ".csv .tsv .jsonl .ndjson .log .xlsx .xlsm .parquet .pq .npy .npz .h5 .hdf5 .hdf .nc .nc4"
+_BY_LINE = tuple(_LINES.split())
+MAX_LINE = 4000
+_PART = re.compile(r".{1,400}(?:[, ]|$)|.{1,400}", re.DOTALL)
+"""A part of an endless line: 400 characters at most, up to a comma or space where there is one."""
 HEAD_SHARE = 0.25
 BLOCK_LINES = 12
 NUMBER_WEIGHT, NAME_WEIGHT, WORD_WEIGHT = 8, 6, 1
@@ -46,7 +51,8 @@ class Cues:
 def excerpt(path: str, text: str, room: int, cues: Cues) -> tuple[str, int]:
     """`text` of the file `path` in about `room` characters, and how many characters were left out.
 
-    Tables are cut by rows, Python code by top-level statements (whole functions), other text by blocks of lines.
+    Tables are cut by rows, Python code by top-level statements (whole functions, classes by their methods), other text
+    by blocks of lines. What stands on a line of its own that is too long is cut at commas and spaces.
     """
     if len(text) <= room:
         return text, 0
@@ -92,13 +98,19 @@ def _choose(blocks: Sequence[str], room: int, cues: Cues) -> set[int]:
 
 def _blocks(path: str, text: str) -> list[str]:
     lines = text.splitlines(keepends=True)
-    if path.endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".log")):
+    if path.lower().endswith(_BY_LINE):
         return lines
-    if path.endswith(".py"):
-        starts = _statements(text)
-        if starts:
-            return list(_slices(lines, starts))
-    return list(_slices(lines, range(0, len(lines), BLOCK_LINES)))
+    starts = _statements(text) if path.endswith(".py") else []
+    return list(_short(_slices(lines, starts or range(0, len(lines), BLOCK_LINES))))
+
+
+def _short(blocks: Iterable[str]) -> Iterable[str]:
+    """`blocks`, those that hold one endless line cut at commas and spaces."""
+    for block in blocks:
+        if len(block) > MAX_LINE and "\n" not in block[:MAX_LINE]:
+            yield from (part for part in _PART.findall(block) if part)
+        else:
+            yield block
 
 
 def _statements(text: str) -> list[int]:
@@ -107,11 +119,13 @@ def _statements(text: str) -> list[int]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    starts = []
-    for node in tree.body:
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-        starts.append(first - 1)
-    return sorted({0, *starts})
+    members = [node for whole in tree.body if isinstance(whole, ast.ClassDef) for node in whole.body]
+    return sorted({0, *(_first_line(node) - 1 for node in [*tree.body, *members])})
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])
 
 
 def _slices(lines: Sequence[str], starts: Iterable[int]) -> Iterable[str]:

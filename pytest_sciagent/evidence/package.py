@@ -103,14 +103,14 @@ def build_package(
     sent = tuple(f"{figure.path}: " for figure in figures.sent) if figures is not None else ()
     left_out += [note for note in unreadable if not note.startswith(sent)]
     inventory = [f"{f.path} ({f.role}, {f.bytes:,} bytes)" for f in run.manifest.files]
-    if len(inventory) > MAX_INVENTORY:
-        inventory = [*inventory[:MAX_INVENTORY], f"and {len(inventory) - MAX_INVENTORY} more files"]
-    return EvidencePackage(
-        tuple(pieces),
-        tuple(clean(i, 300) for i in inventory),
-        tuple(clean(line, 300) for line in left_out[:MAX_INVENTORY]),
-        figures.sent if figures is not None else (),
-    )
+    sent_figures = figures.sent if figures is not None else ()
+    return EvidencePackage(tuple(pieces), _listing(inventory), _listing(left_out), sent_figures)
+
+
+def _listing(lines: Sequence[str]) -> tuple[str, ...]:
+    """`lines` fit to be shown; beyond `MAX_INVENTORY` it is told how many more there are."""
+    more = [f"and {len(lines) - MAX_INVENTORY} more files"] if len(lines) > MAX_INVENTORY else []
+    return tuple(clean(line, 300) for line in [*lines[:MAX_INVENTORY], *more])
 
 
 def _why_no_text(path: str, figures: ChosenFigures | None) -> str:

@@ -250,6 +250,7 @@ def test_an_own_judge_is_asked_once_checked_and_recorded(
     cohort.run()
     (cohort.root / "conftest.py").write_text(code)
     found = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *options, *extra, code=0)
+    assert found.pop("spending")["spent"]["calls"] == 11
     assert found["judge"] == {"kind": "house", "model": "scripted", "parameters": {}}
     (run,) = found["runs"]
     # 0.60 * 100 + 0.20 * 100 + 4 + 2; the task has no reference, so the target stays open
@@ -265,11 +266,13 @@ def test_an_own_judge_is_asked_once_checked_and_recorded(
     assert not list((cohort.root / ".sciagent" / "work").glob("*"))
 
     again = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", *options, code=0)
+    assert again.pop("spending")["saved"]["answers"] == 11
     assert again == found
     assert len(asked(cohort)) == 11
 
     (cohort.root / "conftest.py").unlink()
     replayed = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", code=0)
+    assert replayed.pop("spending")["saved"]["answers"] == 11
     assert replayed == found
 
 

@@ -40,7 +40,7 @@ class SessionState:
     """One session. Heavy parts are imported and made on first use, so that a session without runs pays nothing.
 
     `wire` is what a worker was told by its controller (`to_wire`). `asked`: what asking a provider came to. `fresh`:
-    the answers of this session by run label, once they are taken in.
+    the answers of this session by run label: those of this process, and of all once they are taken in.
     """
 
     def __init__(self, config: pytest.Config, options: Options, wire: dict[str, Any] | None = None) -> None:
@@ -183,6 +183,7 @@ class SessionState:
         if folder not in self._writers:
             self._writers[folder] = WorkWriter(folder, self.session_id)
         self._writers[folder].append(run_label, entry)
+        self.fresh.setdefault(run_label, []).append(entry)
 
     def _is_kept(self, entry: LedgerEntry) -> bool:
         """Whether an answer outlives the session. Recording follows naming: what a judge says that nobody has named,
@@ -346,6 +347,7 @@ class SessionState:
         """
         from ..ledger import read_work
 
+        self.fresh = {}  # what this process has recorded stands in the files, too
         for folder in (self.sources.work, self.sources.passing):
             for label, entries in read_work(folder, self.session_id).items():
                 self.fresh.setdefault(label, []).extend(entries)

@@ -216,6 +216,11 @@ class Cohort:
         return found
 
 
+def judged(results: dict[str, Any]) -> dict[str, Any]:
+    """What a session found out, whatever it spent on it and saved."""
+    return {name: value for name, value in results.items() if name not in ("spending", "notes")}
+
+
 def sciagent(*args: str | Path) -> tuple[int, str, str]:
     """Run the command `sciagent` here; give its exit code, what it printed and what it complained of."""
     out, err = io.StringIO(), io.StringIO()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from loopback import Answer, Loopback, Lost, Raw
-from sample import LEVELS, UNUSED, Cohort, answer, outcomes
+from sample import LEVELS, UNUSED, Cohort, answer, judged, outcomes
 from test_layouts import asked, shared
 from test_live_judge import good, record_of, wait_for
 
@@ -40,10 +40,6 @@ def files(cohort: Cohort) -> list[str]:
 def leveled(request: dict[str, Any], number: int) -> dict[str, Any]:
     ids = asked(request)
     return answer(LEVELS.get(ids[0], 1)) if ids else good(request, number)
-
-
-def without_notes(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != "notes"}
 
 
 @both
@@ -75,10 +71,10 @@ def test_submit_then_collect(cohort: Cohort, kind: str, extra: list[str]) -> Non
     assert found["notes"] == [f"batch batch_1 ({kind}:some-model, 16 questions): {name}: 16 answers taken in"]
     levels = Counter(c["level"] for r in found["runs"] for f in r["findings"] for c in f["criteria"])
     assert levels == {1: 6, 0.5: 3, 0: 3}
-    assert cohort.results("--sciagent-run=runs") == without_notes(found)
+    assert judged(cohort.results("--sciagent-run=runs")) == judged(found)
     # The transport is no part of the key: a live session finds everything answered.
     with Loopback(good) as server:
-        assert cohort.results(*options(server, kind)) == without_notes(found)
+        assert judged(cohort.results(*options(server, kind))) == judged(found)
         assert not server.requests
 
 

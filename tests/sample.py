@@ -216,7 +216,7 @@ class Cohort:
         return found
 
 
-def judged(results: dict[str, Any]) -> dict[str, Any]:
+def without_spending(results: dict[str, Any]) -> dict[str, Any]:
     """What a session found out, whatever it spent on it and saved."""
     return {name: value for name, value in results.items() if name not in ("spending", "notes")}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from loopback import Answer, Loopback, Lost, Raw
-from sample import LEVELS, UNUSED, Cohort, answer, judged, outcomes
+from sample import LEVELS, UNUSED, Cohort, answer, outcomes, without_spending
 from test_layouts import asked, shared
 from test_live_judge import good, record_of, wait_for
 
@@ -71,10 +71,10 @@ def test_submit_then_collect(cohort: Cohort, kind: str, extra: list[str]) -> Non
     assert found["notes"] == [f"batch batch_1 ({kind}:some-model, 16 questions): {name}: 16 answers taken in"]
     levels = Counter(c["level"] for r in found["runs"] for f in r["findings"] for c in f["criteria"])
     assert levels == {1: 6, 0.5: 3, 0: 3}
-    assert judged(cohort.results("--sciagent-run=runs")) == judged(found)
+    assert without_spending(cohort.results("--sciagent-run=runs")) == without_spending(found)
     # The transport is no part of the key: a live session finds everything answered.
     with Loopback(good) as server:
-        assert judged(cohort.results(*options(server, kind))) == judged(found)
+        assert without_spending(cohort.results(*options(server, kind))) == without_spending(found)
         assert not server.requests
 
 

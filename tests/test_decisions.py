@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback, Raw
-from sample import Cohort, judged, outcomes
+from sample import Cohort, outcomes, without_spending
 from test_live_judge import record_of
 
 from pytest_sciagent.judging.answers import BadAnswer
@@ -70,7 +70,7 @@ def test_level_zero_or_none_and_the_probabilities_are_shown(cohort: Cohort) -> N
     with Loopback(screen(SURE)) as server:
         found = cohort.results(*options(server), code=1)
         (request,) = server.requests
-        assert judged(cohort.results(*options(server), code=1)) == judged(found)
+        assert without_spending(cohort.results(*options(server), code=1)) == without_spending(found)
         assert len(server.requests) == 1, "no level is an answer too, and is not asked for again"
     assert request.path == "/v1/decisions"
     assert request.json["model"] == "screen-1"
@@ -92,7 +92,9 @@ def test_level_zero_or_none_and_the_probabilities_are_shown(cohort: Cohort) -> N
     assert entries["ev.half"]["answer"] == {"probabilities": {"0": 0.1, "0.5": 0.7, "1": 0.2}}
     assert sum(e["usage"]["input_tokens"] for e in entries.values()) == 400
     assert {e["model_returned"] for e in entries.values()} == {"screen-1-2026"}
-    assert judged(cohort.results("--sciagent-run=runs", code=1)) == judged(found), "replayed without a server"
+    assert without_spending(cohort.results("--sciagent-run=runs", code=1)) == without_spending(found), (
+        "replayed without a server"
+    )
 
 
 def test_a_record_edited_by_hand_raises_nothing(cohort: Cohort) -> None:

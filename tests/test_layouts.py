@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Answer, Loopback, Raw
-from sample import LEVELS, WEIGHTS, Cohort, answer, judged, outcomes, rubric_text
+from sample import LEVELS, WEIGHTS, Cohort, answer, outcomes, rubric_text, without_spending
 from test_live_judge import good, options, record_of
 
 from pytest_sciagent.errors import SciagentError
@@ -122,7 +122,7 @@ def test_workers_replay_what_was_asked_in_groups(cohort: Cohort) -> None:
         args = [*options("openai", server), "--sciagent-layout=group:3"]
         found = cohort.results(*args, "-n1")
         before = len(server.requests)
-        assert judged(cohort.results(*args)) == judged(found)
+        assert without_spending(cohort.results(*args)) == without_spending(found)
         assert len(server.requests) == before == 3 + 4
     assert found["judge"]["parameters"] == {"layout": "group:3"}
 

@@ -55,7 +55,8 @@ def test_every_report_tells_the_same(cohort: Cohort, extra: list[str]) -> None:
     saved = {"answers": 11, "cost_usd": dollars, "answers_without_cost": 0, "answers_without_tokens": 0}
     assert again["saved"] == tokens | saved
     properties = suite("j.xml")
-    assert {name: value for name, value in properties.items() if (name or "").startswith(("sciagent_spent", "sciagent_saved"))} == {
+    mine = ("sciagent_spent", "sciagent_saved")
+    assert {name: value for name, value in properties.items() if (name or "").startswith(mine)} == {
         f"sciagent_{part}_{name}": str(value) for part, values in again.items() for name, value in values.items()
     }
     shown = cohort.pytest("--sciagent-run=runs", *extra).stdout

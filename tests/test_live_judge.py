@@ -323,3 +323,37 @@ def test_the_quote_must_stand_in_the_run_that_was_asked_about(cohort: Cohort) ->
         result = cohort.pytest(*options("openai", server))
     assert outcomes(result) == {"passed": 4, "error": 4}
     assert QUOTE in json.dumps(record_of(cohort))
+
+
+@pytest.mark.parametrize("part", ["question: Is it so?", "1: all of it", "weight: 30"])
+def test_only_the_prompts_of_a_changed_criterion_are_open_again(cohort: Cohort, part: str) -> None:
+    """What a judge reads of a criterion opens its questions anew; what only the score reads opens none."""
+    cohort.run("alpha")
+    cohort.run("beta", findings=3)
+    rubric = cohort.root / "rubrics" / "small.yaml"
+    criteria = rubric.read_text().split("  - id: ")
+    mine = next(n for n, text in enumerate(criteria) if text.startswith("ev.half"))
+    with Loopback(good) as server:
+        cohort.results(*options("openai", server), code=0)
+        before = len(server.requests)
+        criteria[mine] = criteria[mine].replace(part, f"{part}0" if "weight" in part else f"{part} as you see")
+        rubric.write_text("  - id: ".join(criteria))
+        found = cohort.results("--sciagent-run=runs")
+        open_now = [
+            (run["system"], finding["id"], criterion["criterion_id"])
+            for run in found["runs"]
+            for finding in run["findings"]
+            for criterion in finding["criteria"]
+            if criterion["status"] == "unrecorded"
+        ]
+        asked_again = 0 if "weight" in part else 5
+        assert (
+            open_now
+            == [(s, f"finding_{n}", "ev.half") for s, of in (("alpha", 2), ("beta", 3)) for n in range(1, of + 1)][
+                :asked_again
+            ]
+        )
+        cohort.results(*options("openai", server), code=0)
+        again = [content(request.json) for request in server.requests[before:]]
+    assert len(again) == asked_again
+    assert all("as you see" in text for text in again)

@@ -17,7 +17,7 @@ demo: setup
 	$(BIN)/pytest --sciagent-run=runs/ -q --no-header --tb=no -r N -v || [ $$? -eq 1 ]
 
 test: setup lint
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n auto
 	$(BIN)/sciagent selfcheck
 
 lint: setup

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from loopback import Loopback
-from sample import Cohort, outcomes
+from sample import Cohort, outcomes, without_spending
 from test_live_judge import good, options, record_of
 
 from pytest_sciagent.judging.prompts import NAMES, packaged_source
@@ -39,7 +39,7 @@ def test_own_words_are_asked_recorded_and_told(cohort: Cohort) -> None:
         asked = [json.dumps(r.json) for r in server.requests[before:]]
         assert len(asked) == 4, "the criteria again, but not what is asked in the old words"
         assert all("Weigh this with care." in text for text in asked)
-        assert cohort.results(*args, "--sciagent-templates=words", code=0) == found
+        assert without_spending(cohort.results(*args, "--sciagent-templates=words", code=0)) == without_spending(found)
         assert len(server.requests) == before + 4
     assert found["notes"] == ["prompt templates of your own: criterion.j2"]
     assert len({e["template_digest"] for e in record_of(cohort) if e["kind"] == "criterion"}) == 2
@@ -57,7 +57,7 @@ def test_the_ini_twin_and_workers(cohort: Cohort) -> None:
         found = cohort.results(*options("openai", server), code=0)
         assert all("9. Be brief." in json.dumps(r.json) for r in server.requests)
     assert found["notes"] == ["prompt templates of your own: system.j2"]
-    assert cohort.results("--sciagent-run=runs", "-n1", code=0) == found
+    assert without_spending(cohort.results("--sciagent-run=runs", "-n1", code=0)) == without_spending(found)
 
 
 def test_the_same_words_give_the_same_keys(cohort: Cohort) -> None:

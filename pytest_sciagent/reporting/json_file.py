@@ -174,7 +174,8 @@ def _evidence(package: EvidencePackage) -> dict[str, Any]:
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(verdict.as_json())
+    # Each part is bounded by itself, as on the way between processes: large facts push nothing else out.
+    plain: dict[str, Any] = {name: to_plain(value) for name, value in verdict.as_json().items()}
     del plain["finding"]
     if verdict.votes:
         levels = [Fraction(str(vote.level)) for vote in verdict.votes if vote.level is not None]

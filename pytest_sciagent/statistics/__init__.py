@@ -7,6 +7,7 @@ a parameter out of place raises ValueError. numpy and scipy are imported on firs
 
 from __future__ import annotations
 
+from .agreement import Estimate, RaterAgreement, krippendorff_alpha, prevalence, rater_agreement
 from .base import Cohort, Paired, Scores, pair, shared_tasks
 from .correlation import Correlation, Difficulty, correlate, difficulty
 from .intervals import Bounds, IntervalComparison, certain_leader, compare_intervals, rank_ranges
@@ -46,6 +47,7 @@ __all__ = [
     "DifferenceNoise",
     "Difficulty",
     "Equivalence",
+    "Estimate",
     "Holm",
     "IntervalComparison",
     "Leads",
@@ -58,6 +60,7 @@ __all__ = [
     "PairComparison",
     "Paired",
     "RankQuality",
+    "RaterAgreement",
     "Rates",
     "RepeatVariance",
     "Runs",
@@ -78,12 +81,15 @@ __all__ = [
     "difficulty",
     "equivalence",
     "holm",
+    "krippendorff_alpha",
     "leave_out",
     "mean_difference",
     "non_inferiority",
     "order_of",
     "pair",
+    "prevalence",
     "rank_ranges",
+    "rater_agreement",
     "repeat_variance",
     "score_range",
     "shared_tasks",

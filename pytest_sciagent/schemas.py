@@ -7,6 +7,7 @@ import json
 from pydantic import BaseModel
 
 from .models import Label, LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
+from .models.calibration import Calibration
 from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
@@ -30,6 +31,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "results": ResultsFile,
     "verdict": VerdictLine,
     "label": Label,
+    "calibration": Calibration,
 }
 
 

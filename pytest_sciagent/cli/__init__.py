@@ -32,6 +32,7 @@ class Commands(click.Group):
         "ledger": "ledger",
         "batch": "batch",
         "compare": "compare",
+        "calibrate": "calibrate",
         "ci": "ci",
         "export": "export",
         "selfcheck": "selfcheck",

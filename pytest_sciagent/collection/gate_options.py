@@ -22,7 +22,8 @@ class GateOptions:
     min_dimension: ids with percent. min_criterion: ids with levels (0..1).
     baseline: frozen runs or a results file; margin (points), no_fall and allow_mixed belong to it.
     max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars. prompts_from: where the prompts of the head
-    lie, changed_prompts: files that some run must have been made with.
+    lie, changed_prompts: files that some run must have been made with. calibration: how far the judge agrees with
+    people; min_kappa belongs to it.
     """
 
     min_score: float | None = None
@@ -38,6 +39,8 @@ class GateOptions:
     max_not_assessed: float | None = None
     max_judge_errors: float | None = None
     max_run_cost: float | None = None
+    calibration: Path | None = None
+    min_kappa: float | None = None
     prompts_from: Path | None = None
     changed_prompts: tuple[Path, ...] = ()
 
@@ -97,6 +100,13 @@ NUMBERS = (
         "gate: the recorded answers that judged a run may have cost at most USD, for every run; inconclusive where a "
         "cost is not recorded",
     ),
+    _Number(
+        "min_kappa",
+        "K",
+        1,
+        "gate, with --sciagent-calibration: the judge's weighted kappa with people must be at least K (0..1); "
+        "inconclusive where its 95 % interval holds K, or where the calibration has expired",
+    ),
 )
 PAIRS = (
     _Number(
@@ -121,8 +131,10 @@ BASELINE = (
     "shared tasks. Frozen runs, scored as the session's by what is recorded, or a file that --sciagent-json wrote. A "
     "baseline of one system is compared with every system, one of several by name"
 )
-
-
+CALIBRATION = (
+    "a file that `sciagent calibrate` wrote: how far the judge agrees with people is told with every score, and so is "
+    "when that has expired (another judge, other prompts, another rubric)"
+)
 PROMPTS_FROM = (
     "the prompts that are to be judged: a run whose recorded prompts (path and SHA-256 in run.json) are not the files "
     "in DIR, or that records none, leaves every gate, and a session without a gate, inconclusive (exit 10)"
@@ -140,12 +152,14 @@ def add_gates(group: Any, parser: pytest.Parser) -> None:
     for pair in PAIRS:
         group.addoption(_option(pair.name), action="append", default=[], metavar=pair.metavar, help=pair.help)
     group.addoption("--sciagent-baseline", default=None, metavar="RUNS|FILE", help=BASELINE)
+    group.addoption("--sciagent-calibration", default=None, metavar="FILE", help=CALIBRATION)
     for name, text in FLAGS.items():
         group.addoption(_option(name), action="store_true", default=False, help=text)
     group.addoption("--sciagent-prompts-from", default=None, metavar="DIR", help=PROMPTS_FROM)
     group.addoption("--sciagent-changed-prompt", action="append", default=[], metavar="FILE", help=CHANGED_PROMPT)
     twins: list[tuple[str, Any]] = [(number.name, "string") for number in NUMBERS] + [
         ("baseline", "string"),
+        ("calibration", "string"),
         ("prompts_from", "string"),
     ]
     twins += [(pair.name, "args") for pair in PAIRS] + [(name, "bool") for name in FLAGS]
@@ -169,6 +183,9 @@ def read_gates(config: pytest.Config) -> GateOptions:
     for name in FLAGS:
         values[name] = config.getoption(f"sciagent_{name}") or config.getini(f"sciagent_{name}")
     values |= _prompts(config)
+    values["calibration"] = _path(config, "calibration")
+    if values.get("min_kappa") is not None and values["calibration"] is None:
+        raise pytest.UsageError("--sciagent-min-kappa: name a calibration with --sciagent-calibration")
     baseline = _path(config, "baseline")
     if baseline is not None:
         values["baseline"] = baseline

@@ -15,6 +15,7 @@ from ..tasks import find_task
 from ..tasks.workspace import handed_out
 from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
+from .calibrated import Calibrated, MinKappa, read_calibration
 from .decision import Gate
 from .head_prompts import HeadPrompts, head_prompts
 from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
@@ -42,6 +43,19 @@ def make_gates(state: SessionState) -> tuple[Gate, ...]:
 def baseline_of(gates: Sequence[Gate]) -> Baseline | None:
     """The baseline that `gates` compare with; None where they compare with nothing."""
     return next((gate.baseline for gate in gates if isinstance(gate, NotWorse | NoFall)), None)
+
+
+def calibration_of(state: SessionState) -> Calibrated | None:
+    """The calibration that the user named.
+
+    Raises:
+        SciagentError: it can't be used.
+    """
+    path = state.options.gates.calibration
+    if path is None:
+        return None
+    templates = state.sources.templates.digest("criterion")
+    return read_calibration(path, _shown(path, state.options.base), templates)
 
 
 def _gates(state: SessionState) -> Iterator[Gate]:
@@ -78,6 +92,10 @@ def _gates(state: SessionState) -> Iterator[Gate]:
         yield MaxJudgeErrors(options.max_judge_errors)
     if options.max_run_cost is not None:
         yield MaxRunCost(options.max_run_cost)
+    if options.min_kappa is not None:
+        calibration = calibration_of(state)
+        assert calibration is not None  # the options have been checked
+        yield MinKappa(calibration, options.min_kappa)
     if (stale := _head_prompts(state)) is not None:
         yield stale
 

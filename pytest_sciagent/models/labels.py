@@ -19,18 +19,25 @@ class Rater(Model):
 class Label(Model):
     """One score that one rater gave one run on one criterion, on a scale [low, high] whose ends belong to it.
 
-    `run` and `criterion` are the source's names, so that labels of several raters on one thing can be put together.
+    `run`, `finding` (null where a run is judged as a whole) and `criterion` are the source's names, so that labels of
+    several raters on one thing can be put together. Of runs of ours `run` is `system/task`, as they are called.
     What a rater left open ("not sure", a failed answer) is no label.
     """
 
     schema_: Literal["sciagent-label/1"] = Field("sciagent-label/1", alias="schema")
     dataset: Name
     run: NonEmpty
+    finding: NonEmpty | None = None
     criterion: NonEmpty
     rater: Rater
     score: float
     scale: tuple[float, float]
     text: str | None = None
+
+    @property
+    def thing(self) -> tuple[str, str, str, str]:
+        """What was judged: labels of one thing can be compared."""
+        return self.dataset, self.run, self.finding or "", self.criterion
 
     @model_validator(mode="after")
     def _on_the_scale(self) -> Label:

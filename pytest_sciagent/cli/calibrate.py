@@ -1,0 +1,124 @@
+"""The command that measures how far a judge agrees with people."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import SciagentError
+from .common import PATH, find, progress, sources_of, templates_option
+
+if TYPE_CHECKING:
+    from ..evaluation import Sources
+    from ..models import Label, Rubric
+    from ..models.calibration import Bound
+
+
+@click.command()
+@click.argument("labels", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--judge",
+    required=True,
+    metavar="NAME",
+    help="A judge in the files, by its name there; with --runs one whose verdicts are recorded (KIND:MODEL); or coin, "
+    "which draws by chance: the floor of every measure.",
+)
+@click.option("--runs", multiple=True, type=PATH, help="Frozen runs that the judge's recorded verdicts are about.")
+@click.option("--against", default=None, metavar="NAME", help="Another judge in the files, in the place of people.")
+@click.option("--rubric", "name", default=None, help="Rubric of the runs (with --runs; default: truthinsight).")
+@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@templates_option
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap and the coin.")
+@click.option("--details", is_flag=True, help="Every measure, prevalence and the confusion table of each slice.")
+@click.option("-o", "--output", type=PATH, default=None, help="Write it as JSON, for --sciagent-calibration.")
+def calibrate(
+    labels: tuple[Path, ...],
+    judge: str,
+    runs: tuple[Path, ...],
+    against: str | None,
+    name: str | None,
+    tasks: tuple[Path, ...],
+    folder: Path | None,
+    templates: Path | None,
+    seed: int,
+    details: bool,
+    output: Path | None,
+) -> None:
+    """Measure how far a judge agrees with people, by LABELS: files of JSON lines (schema sciagent-label/1).
+
+    For each criterion, each dimension and all together: equal scores, weighted kappa, ordinal alpha, rank correlations
+    with intervals, bias, and how far people agree with each other. `sciagent import` makes labels of other benchmarks,
+    `sciagent label` lets people judge your own runs.
+
+    \b
+    Examples:
+        sciagent calibrate labels/mine.jsonl --judge openai:MODEL --runs runs/ -o calibration.json
+        sciagent calibrate imported/labels/mlrbench.jsonl --judge "llm_judge.csv (mean of its judges)"
+        sciagent calibrate labels.jsonl --judge coin
+
+    The file that -o writes holds for this judge, these prompts and this rubric only. pytest prints it with every score
+    (--sciagent-calibration FILE) and can demand a least kappa (--sciagent-min-kappa).
+    """
+    from ..evaluation.labels import read_labels
+    from ..ledger.store import write_atomically
+    from ..models.calibration import Bound
+    from ..reporting.calibration import COIN, PEOPLE, Comparison, coin_labels, labels_by, people
+    from ..reporting.calibration import calibrate as measure
+    from ..reporting.calibration_text import calibration_text
+
+    if name is not None and not runs:
+        raise SciagentError("--rubric belongs to runs: name them with --runs")
+    given = read_labels(labels)
+    believed = people(given) if against is None else labels_by(given, against, "--against")
+    bound = Bound(judge=judge, identity=None, templates=None, rubric=None, rubric_digest=None)
+    dimensions: dict[str, str] = {}
+    if runs:
+        rubric = _rubric(name)
+        bound, judged = _recorded(runs, sources_of(tasks, folder, templates), rubric, judge)
+        dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
+    elif judge == COIN:
+        judged = coin_labels(believed, seed)
+    else:
+        judged = labels_by(given, judge, "--judge")
+    found = measure(Comparison(believed, judged, against or PEOPLE), bound, dimensions, seed=seed)
+    click.echo(calibration_text(found, details=details), nl=False)
+    if output is not None:
+        write_atomically(output, json_module.dumps(found.as_json(), indent=1, ensure_ascii=False) + "\n")
+
+
+def _rubric(name: str | None) -> Rubric:
+    from ..evaluation.recorded import read_rubric
+    from ..profile_names import PROFILES
+    from ..rubrics import DEFAULT_RUBRIC
+
+    return read_rubric(name or DEFAULT_RUBRIC, None, PROFILES, Path.cwd())
+
+
+def _recorded(runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str) -> tuple[Bound, list[Label]]:
+    """What the recorded judge or panel said about the runs, and what its calibration is bound to."""
+    from ..evaluation.labels import labels_of_judge
+    from ..evaluation.recorded import all_verdicts, recorded_judge
+    from ..judging.identity import parse_judges
+    from ..models.calibration import Bound
+    from ..reporting.scored_runs import open_runs
+
+    opened = [run for run in open_runs(find(runs), sources, rubric) if run.case is not None]
+    whose = recorded_judge((run.case.ledger for run in opened if run.case), parse_judges(judge), "--judge")
+    verdicts = []
+    with progress(opened, "reading verdicts") as shown:
+        for run in shown:
+            assert run.case is not None
+            verdicts += [(run.index.label, v) for v in all_verdicts(run.case, rubric, whose).values()]
+            run.case = None
+    bound = Bound(
+        judge=judge,
+        identity=whose.identity,
+        templates=sources.templates.digest("criterion"),
+        rubric=f"{rubric.id} {rubric.version}",
+        rubric_digest=rubric.digest,
+    )
+    return bound, labels_of_judge(verdicts, judge)

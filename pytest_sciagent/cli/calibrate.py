@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from .common import PATH, find, progress, sources_of, templates_option
+from .common import PATH, find, progress, read_session_rubric, sources_of, templates_option
 
 if TYPE_CHECKING:
     from ..evaluation import Sources
@@ -77,7 +77,7 @@ def calibrate(
     bound = Bound(judge=judge, identity=None, templates=None, rubric=None, rubric_digest=None)
     dimensions: dict[str, str] = {}
     if runs:
-        rubric = _rubric(name)
+        rubric = read_session_rubric(name)
         bound, judged = _recorded(runs, sources_of(tasks, folder, templates), rubric, judge)
         dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
     elif judge == COIN:
@@ -88,14 +88,6 @@ def calibrate(
     click.echo(calibration_text(found, details=details), nl=False)
     if output is not None:
         write_atomically(output, json_module.dumps(found.as_json(), indent=1, ensure_ascii=False) + "\n")
-
-
-def _rubric(name: str | None) -> Rubric:
-    from ..evaluation.recorded import read_rubric
-    from ..profile_names import PROFILES
-    from ..rubrics import DEFAULT_RUBRIC
-
-    return read_rubric(name or DEFAULT_RUBRIC, None, PROFILES, Path.cwd())
 
 
 def _recorded(runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str) -> tuple[Bound, list[Label]]:

@@ -75,6 +75,15 @@ def rubrics_of(names: tuple[str, ...]) -> list[Rubric]:
     return [load_rubric(name, Path.cwd(), Path.cwd()) for name in names or (DEFAULT_RUBRIC,)]
 
 
+def read_session_rubric(name: str | None) -> Rubric:
+    """The rubric called `name` (None: the default), as a session would score by it."""
+    from ..evaluation.recorded import read_rubric
+    from ..profile_names import PROFILES
+    from ..rubrics import DEFAULT_RUBRIC
+
+    return read_rubric(name or DEFAULT_RUBRIC, None, PROFILES, Path.cwd())
+
+
 def progress(items: Sequence[T], label: str, least: int = 4) -> AbstractContextManager[Iterable[T]]:
     """`items`, with a bar that tells on a terminal how far they are gone through, where there are `least` or more."""
     if sys.stderr.isatty() and len(items) >= least:

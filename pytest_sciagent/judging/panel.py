@@ -19,22 +19,20 @@ PANEL = "panel"
 
 
 class Panel(Judge):
-    """Several judges, or one that is asked several times. All of them answer the criteria; the first one named, the
-    lead, alone answers what is asked about a run, so that all are shown the same facts.
+    """Several judges, or one that is asked several times. All of them answer the criteria; the lead alone (the first
+    one, unless another is given) answers what is asked about a run, so that all are shown the same facts.
 
     Its identity names all members, draws and the rule: it tells how something was scored, and is in no ledger key.
     """
 
-    def __init__(self, members: Sequence[Judge], draws: Draws = ONCE, rule: Rule = DEFAULT_RULE) -> None:
+    def __init__(
+        self, members: Sequence[Judge], draws: Draws = ONCE, rule: Rule = DEFAULT_RULE, lead: Judge | None = None
+    ) -> None:
         self.members = tuple(members)
+        self.lead = lead if lead is not None else self.members[0]
         self.draws = draws
         self.rule: Rule = rule
         self.identity = _identity(self.members, draws, rule)
-
-    @property
-    def lead(self) -> Judge:
-        """Who answers what is asked about whole runs."""
-        return self.members[0]
 
     def ask(self, prompt: Prompt) -> str | dict[str, Any] | Reply | None:
         """Let the lead answer."""

@@ -8,14 +8,15 @@ from ..models.calibration import AgreementMeasured, Calibration, Measure, Slice
 from ..text import one_line
 from .columns import NOTHING, columns, count, number, percent
 
-_NAME = 30
+_NAME = 26
 _MOST_LEVELS = 12
 
 
 def calibration_text(found: Calibration, *, details: bool = False) -> str:
     """All of it, ready to be printed."""
     head = f"{found.bound.judge} against {found.against} ({count(len(found.raters), 'rater')})"
-    lines = [one_line(head, 100), "", "agreement; 95 % intervals by a bootstrap over runs", *_table(found.slices)]
+    lines = [one_line(head, 100), "", "agreement; 95 % intervals by a bootstrap over runs"]
+    lines += agreement_table(found.slices)
     ceilings = [part for part in found.slices if part.ceiling is not None]
     if ceilings:
         lines += ["", f"ceiling: how far {found.against} agree with each other", *_ceilings(ceilings)]
@@ -39,8 +40,9 @@ def short(found: Calibration) -> str:
     )
 
 
-def _table(slices: tuple[Slice, ...]) -> list[str]:
-    head = ("", "n", "runs", "same %", "kappa", "", "alpha", "spearman", "", "bias")
+def agreement_table(slices: tuple[Slice, ...]) -> list[str]:
+    """A line for each slice: equal levels, kappa, alpha and rank correlation with intervals, bias."""
+    head = ("", "n", "same %", "kappa", "", "alpha", "spearman", "", "bias")
     rows = []
     for part in slices:
         found = part.agreement
@@ -48,7 +50,6 @@ def _table(slices: tuple[Slice, ...]) -> list[str]:
             (
                 _called(part),
                 str(found.n),
-                str(found.runs),
                 percent(found.exact.value, found.exact.value),
                 number(found.kappa.value, 2),
                 _interval(found.kappa),
@@ -90,6 +91,7 @@ def _details(part: Slice) -> Iterator[str]:
     yield f"{_called(part)}, scale {part.scale[0]:g}..{part.scale[1]:g}"
     for name in ("exact", "kappa", "alpha", "pearson", "spearman", "kendall", "bias"):
         yield f"  {name:<10} {_value(getattr(found, name))}"
+    yield f"  {'runs':<10} {found.runs}"
     yield f"  {'mae':<10} {number(found.mae, 2)}"
     yield f"  {'macro F1':<10} {number(found.macro_f1, 2)}"
     yield f"  prevalence, labels: {_shares(part.labels)}"

@@ -12,6 +12,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -171,6 +172,7 @@ class Cohort:
         judge: JudgeIdentity = TESTER,
         rubrics: tuple[str, ...] = ("small",),
         about_run: Mapping[str, dict[str, Any]] = {},
+        draw: int = 1,
     ) -> None:
         """Record verdicts of `judge` on every run below `runs`. `about_run` answers the other prompts, by kind."""
         for path in find_runs(self.root / runs):
@@ -188,7 +190,7 @@ class Cohort:
                         LEVELS.get(criterion.id) if levels is None else levels(case.run.label, finding.id, criterion.id)
                     )
                     if given is not None:
-                        request = case.questions.criterion(criterion, finding, {})
+                        request = replace(case.questions.criterion(criterion, finding, {}), draw=draw)
                         entries.append(settle(request, judge, _reply(answer(given)), case.answers))
             entries = list(merge_entries(case.ledger.entries, entries))
             write_record(sources.ledger_of(path), case.run.manifest, entries)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 DEFAULT_MARGIN = 4.0
-NEEDS_BASELINE = ("margin", "no_fall", "allow_mixed")
+NEEDS_BASELINE = ("margin", "power", "no_fall", "allow_mixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class GateOptions:
 
     min_score, min_task_score: points. min_executed, min_tested: percent of the points of a layer of acceptance.
     min_dimension: ids with percent. min_criterion: ids with levels (0..1).
-    baseline: frozen runs or a results file; margin (points), no_fall and allow_mixed belong to it.
+    baseline: frozen runs or a results file; margin (points), power (percent), no_fall and allow_mixed belong to it.
     max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars. prompts_from: where the prompts of the head
     lie, changed_prompts: files that some run must have been made with. calibration: how far the judge agrees with
     people; min_kappa belongs to it.
@@ -34,6 +34,7 @@ class GateOptions:
     min_criterion: tuple[tuple[str, float], ...] = ()
     baseline: Path | None = None
     margin: float = DEFAULT_MARGIN
+    power: float | None = None
     no_fall: bool = False
     allow_mixed: bool = False
     max_not_assessed: float | None = None
@@ -80,6 +81,13 @@ NUMBERS = (
     ),
     _Number(
         "margin", "N", 100, f"points by which a system may be worse than the baseline (default {DEFAULT_MARGIN:g})"
+    ),
+    _Number(
+        "power",
+        "PERCENT",
+        99,
+        "with a baseline: a difference of --sciagent-margin points is decided only if the tasks would show it with this "
+        "power (such as 80); else the gate is inconclusive and tells the smallest difference that they would show",
     ),
     _Number(
         "max_not_assessed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ class Comparison:
     """The mean of new - baseline over `n` shared tasks (points; an interval where scores are open), and its bounds.
 
     low, high: the one-sided bounds at 95 %, over all that open scores can be; None where the data give none.
+    error: the standard error that their width stands for.
     """
 
     outcome: Outcome
@@ -35,14 +36,26 @@ class Comparison:
     low: float | None
     high: float | None
     reason: str | None
+    error: float | None = None
+
+    def smallest(self, power: float) -> float | None:
+        """The smallest difference (points) that these tasks would show with this power (0..1)."""
+        from ..statistics import smallest_difference
+
+        return None if self.error is None else smallest_difference(self.error, self.n - 1, power=power, alpha=ALPHA)
 
 
 @dataclass(frozen=True, slots=True)
 class NotWorse:
-    """Every system is non-inferior to its opponent in the baseline: worse by less than `margin` points."""
+    """Every system is non-inferior to its opponent in the baseline: worse by less than `margin` points.
+
+    power: percent; nothing is decided where the tasks would not show a difference of `margin` with it, and the
+    difference is none that they would show.
+    """
 
     baseline: Baseline
     margin: float
+    power: float | None = None
 
     def decide(self, results: Results) -> Decision:
         told = f"at most {plain(self.margin)} points below {self.baseline.name}"
@@ -52,13 +65,30 @@ class NotWorse:
         pairs = opponents(results, self.baseline)
         if not pairs:
             return Decision("inconclusive", f"{told}: no system but the baseline itself was tested{mixed}")
-        found = [(pair, _compare_pair(pair, self.margin)) for pair in pairs]
-        texts = [f"{pair.new} {_told(pair.baseline, comparison, self.margin)}" for pair, comparison in found]
+        compared = [(pair, _compare_pair(pair, self.margin)) for pair in pairs]
+        blind = [self._blind(comparison) for _, comparison in compared]
+        found = [
+            (pair, comparison if why is None else replace(comparison, outcome="inconclusive"))
+            for (pair, comparison), why in zip(compared, blind, strict=True)
+        ]
+        texts = [
+            f"{pair.new} {_told(pair.baseline, comparison, self.margin)}{why or ''}"
+            for (pair, comparison), why in zip(found, blind, strict=True)
+        ]
         keys = [(WORST_FIRST.index(c.outcome), c.low if c.low is not None else -inf) for _, c in found]
         worst = keys.index(min(keys))
         details = tuple(f"{c.outcome}: {text}" for (_, c), text in zip(found, texts, strict=True))
         sentence = f"{told}: {texts[worst]}{mixed}"
         return Decision(found[worst][1].outcome, sentence, details if len(details) > 1 else ())
+
+    def _blind(self, comparison: Comparison) -> str | None:
+        """Why nothing is decided: neither the margin nor what was found is as large as what these tasks would show."""
+        smallest = comparison.smallest(self.power / 100) if self.power else None
+        if smallest is None or smallest <= self.margin or comparison.mean is None:
+            return None
+        if comparison.mean.low >= smallest or comparison.mean.high <= -smallest:
+            return None
+        return f"; with {plain(self.power or 0)} % power these tasks show {smallest:.1f} points or more only"
 
 
 def _compare_pair(pair: Opponents, margin: float) -> Comparison:
@@ -103,8 +133,9 @@ def compare(new: TaskScores, baseline: TaskScores, margin: float) -> Comparison:
             spread = (sum(half**2 for half in halves) / (test.n - 1) / test.n) ** 0.5
             wide.append(test.mean - test.t_low + t_quantile(1 - ALPHA, test.n - 1) * spread)
         low, high = test.mean - shift - max(wide), test.mean + shift + max(wide)
+    error = (test.mean - shift - low) / t_quantile(1 - ALPHA, test.n - 1) if test.n > 1 else None
     outcome: Outcome = "met" if low > -margin else "not met" if high < -margin else "inconclusive"
-    return Comparison(outcome, test.n, len(test.left_out), centre, low, high, None)
+    return Comparison(outcome, test.n, len(test.left_out), centre, low, high, None, error)
 
 
 def _middle(score: Interval) -> float:

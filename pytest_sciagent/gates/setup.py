@@ -83,7 +83,7 @@ def _gates(state: SessionState) -> Iterator[Gate]:
         yield MinCriterion(id, level)
     if options.baseline is not None:
         baseline = _baseline(options.baseline, state)
-        yield NotWorse(baseline, options.margin)
+        yield NotWorse(baseline, options.margin, options.power)
         if options.no_fall:
             yield NoFall(baseline)
     if options.max_not_assessed is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
-from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
+from ..models import CANARY, JudgeIdentity, JudgeUsage, LedgerEntry
 from ..text import one_line
 from .clients import Prompt, Reply
 from .requests import AnswerContext, Request
@@ -52,6 +53,20 @@ class RecordedJudge(Judge):
     def answer(self, request: Request, context: AnswerContext) -> LedgerEntry | None:
         """The recorded answer to `request`, or None; no prompt is made."""
         return context.ledger.get(request.key(self.identity)) if self.identity is not None else None
+
+
+class OneDraw(RecordedJudge):
+    """Answers criteria by one draw of a recorded judge; what is asked about runs is answered once for all draws."""
+
+    def __init__(self, identity: JudgeIdentity, draw: int) -> None:
+        super().__init__(identity)
+        self.draw = draw
+
+    def answer(self, request: Request, context: AnswerContext) -> LedgerEntry | None:
+        """The recorded answer of this draw, or None."""
+        if request.kind == "criterion" and request.criterion_id != CANARY:
+            request = replace(request, draw=self.draw)
+        return super().answer(request, context)
 
 
 def _as_reply(answer: str | dict[str, Any] | Reply | None) -> Reply | None:

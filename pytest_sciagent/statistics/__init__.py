@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .agreement import Estimate, RaterAgreement, krippendorff_alpha, prevalence, rater_agreement
 from .base import Cohort, Paired, Scores, pair, shared_tasks
+from .components import Component, Components, smallest_difference, tasks_needed, variance_components
 from .correlation import Correlation, Difficulty, correlate, difficulty
 from .intervals import Bounds, IntervalComparison, certain_leader, compare_intervals, rank_ranges
 from .noninferiority import NonInferiority, non_inferiority
@@ -43,6 +44,8 @@ __all__ = [
     "Bounds",
     "Cohort",
     "Comparisons",
+    "Component",
+    "Components",
     "Correlation",
     "DifferenceNoise",
     "Difficulty",
@@ -93,9 +96,12 @@ __all__ = [
     "repeat_variance",
     "score_range",
     "shared_tasks",
+    "smallest_difference",
     "system_means",
     "t_interval",
     "task_leads",
+    "tasks_needed",
+    "variance_components",
     "weight_sensitivity",
     "wilcoxon",
     "yield_analysis",

@@ -12,7 +12,7 @@ from sample import Cohort, sciagent, write_task
 
 from pytest_sciagent.gates.noninferiority import NotWorse, compare
 from pytest_sciagent.scoring import Interval
-from pytest_sciagent.statistics import non_inferiority, smallest_difference
+from pytest_sciagent.statistics import smallest_difference
 
 RUBRIC = ("--rubric", "small")
 TASKS = ("t1", "t2", "t3")
@@ -88,21 +88,17 @@ def test_bad_input(cohort: Cohort) -> None:
 # ---- the gate
 
 
-OLD = [60.0, 62, 58, 61, 59, 60]
-NEW = [61.0, 61, 60, 60, 62, 61]
+OLD = {f"t{n}": score for n, score in enumerate((60, 62, 58, 61, 59, 60))}
+NEW = {f"t{n}": score for n, score in enumerate((61, 61, 60, 60, 62, 61))}
 
 
-def _intervals(scores: list[float]) -> dict[str, list[Interval]]:
-    return {f"t{n}": [Interval.point(int(score))] for n, score in enumerate(scores)}
+def _intervals(scores: dict[str, int]) -> dict[str, list[Interval]]:
+    return {task: [Interval.point(score)] for task, score in scores.items()}
 
 
 def test_the_error_of_a_comparison_is_that_of_the_paired_test() -> None:
     found = compare(_intervals(NEW), _intervals(OLD), 4)
-    a, b = ({f"t{n}": score for n, score in enumerate(side)} for side in (NEW, OLD))
-    test = non_inferiority(a, b, margin=4)
-    assert test.mean is not None
-    assert test.t_low is not None
-    differences = [x - y for x, y in zip(NEW, OLD, strict=True)]
+    differences = [NEW[task] - OLD[task] for task in OLD]
     mean = sum(differences) / 6
     error = (sum((d - mean) ** 2 for d in differences) / 5 / 6) ** 0.5
     assert found.error == pytest.approx(error)
@@ -117,5 +113,11 @@ def test_a_gate_decides_nothing_that_its_tasks_would_not_show() -> None:
     assert NotWorse(baseline, 1.5).decide(results).outcome == "met"
     assert blind.outcome == "inconclusive"
     assert "with 80 % power these tasks show 2." in blind.sentence
-    worse = results_of(scored("alpha", [score - 30 for score in NEW]))
-    assert NotWorse(baseline, 1.5, 80).decide(worse).outcome == "inconclusive"
+    worse = results_of(scored("alpha", {task: score - 30 for task, score in NEW.items()}))
+    assert NotWorse(baseline, 1.5, 80).decide(worse).outcome == "not met"
+
+
+def test_the_option_belongs_to_a_baseline(cohort: Cohort) -> None:
+    result = cohort.pytest("--sciagent-run=runs", "--sciagent-power=80")
+    assert result.ret == 4
+    assert "--sciagent-power belongs to a baseline" in result.stderr.str()

@@ -15,9 +15,7 @@ from .common import PATH, find, progress, read_session_rubric, sources_of, templ
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@click.option(
-    "--judge", "named", default=None, metavar="KIND:MODEL", help="Whose verdicts (default: the only judge's)."
-)
+@click.option("--judge", "named", default=None, metavar="KIND:MODEL", help="Whose verdicts (default: the only one's).")
 @click.option(
     "--draws",
     type=click.IntRange(1, MOST_DRAWS),

@@ -86,8 +86,8 @@ NUMBERS = (
         "power",
         "PERCENT",
         99,
-        "with a baseline: a difference of --sciagent-margin points is decided only if the tasks would show it with this "
-        "power (such as 80); else the gate is inconclusive and tells the smallest difference that they would show",
+        "with a baseline: nothing is decided on differences that the tasks would not show with this power (such as 80), "
+        "where these are larger than the margin; the gate then tells the smallest difference that they would show",
     ),
     _Number(
         "max_not_assessed",
@@ -113,7 +113,7 @@ NUMBERS = (
         "K",
         1,
         "gate, with --sciagent-calibration: the judge's weighted kappa with people must be at least K (0..1); "
-        "inconclusive where its 95 % interval holds K, or where the calibration has expired",
+        "inconclusive where its 95 percent interval holds K, or where the calibration has expired",
     ),
 )
 PAIRS = (

@@ -1,4 +1,4 @@
-"""How stable scores are: what of their spread is the judge's, the run's and the task's, and which differences it hides."""
+"""How stable scores are: what of their spread is the judge's, the runs' and the tasks', and what it hides."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def compare_pair(
     if len(shared) < 2:
         reason = "fewer than two shared tasks: the spread of differences is not known"
         return Pair(a, b, len(shared), None, None, None, None, None, None, reason)
-    found = mean_difference(*means)
+    found = mean_difference(means[0], means[1])
     differences = [means[0][task] - means[1][task] for task in shared]
     centre = mean_of(differences)
     variance = sum((d - centre) ** 2 for d in differences) / (len(shared) - 1)

@@ -112,7 +112,7 @@ def test_a_gate_decides_nothing_that_its_tasks_would_not_show() -> None:
     blind = NotWorse(baseline, 1.5, 80).decide(results)
     assert NotWorse(baseline, 1.5).decide(results).outcome == "met"
     assert blind.outcome == "inconclusive"
-    assert "with 80 % power these tasks show 2." in blind.sentence
+    assert "with 80 % power these tasks show 1." in blind.sentence
     worse = results_of(scored("alpha", {task: score - 30 for task, score in NEW.items()}))
     assert NotWorse(baseline, 1.5, 80).decide(worse).outcome == "not met"
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     "which draws by chance: the floor of every measure.",
 )
 @click.option("--runs", multiple=True, type=PATH, help="Frozen runs that the judge's recorded verdicts are about.")
+@click.option("--rater", "raters", multiple=True, metavar="NAME", help="Believe this person only (repeatable).")
 @click.option("--against", default=None, metavar="NAME", help="Another judge in the files, in the place of people.")
 @click.option("--rubric", "name", default=None, help="Rubric of the runs (with --runs; default: truthinsight).")
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
@@ -39,6 +40,7 @@ def calibrate(
     labels: tuple[Path, ...],
     judge: str,
     runs: tuple[Path, ...],
+    raters: tuple[str, ...],
     against: str | None,
     name: str | None,
     tasks: tuple[Path, ...],
@@ -48,7 +50,8 @@ def calibrate(
     details: bool,
     output: Path | None,
 ) -> None:
-    """Measure how far a judge agrees with people, by LABELS: files of JSON lines (schema sciagent-label/1).
+    """Measure how far a judge agrees with people, by LABELS: files of JSON lines (schema sciagent-label/1), or folders
+    that `sciagent label` filled.
 
     For each criterion, each dimension and all together: equal scores, weighted kappa, ordinal alpha, rank correlations
     with intervals, bias, and how far people agree with each other. `sciagent import` makes labels of other benchmarks,
@@ -56,13 +59,14 @@ def calibrate(
 
     \b
     Examples:
-        sciagent calibrate labels/mine.jsonl --judge openai:MODEL --runs runs/ -o calibration.json
+        sciagent calibrate labels/ --judge openai:MODEL --runs runs/ -o calibration.json
         sciagent calibrate imported/labels/mlrbench.jsonl --judge "llm_judge.csv (mean of its judges)"
         sciagent calibrate labels.jsonl --judge coin
 
     The file that -o writes holds for this judge, these prompts and this rubric only. pytest prints it with every score
     (--sciagent-calibration FILE) and can demand a least kappa (--sciagent-min-kappa).
     """
+    from ..evaluation.labelling import labels_of_people
     from ..evaluation.labels import read_labels
     from ..ledger.store import write_atomically
     from ..models.calibration import Bound
@@ -72,7 +76,11 @@ def calibrate(
 
     if name is not None and not runs:
         raise SciagentError("--rubric belongs to runs: name them with --runs")
-    given = read_labels(labels)
+    files = [path for path in labels if not path.is_dir()]
+    given = [label for path in labels if path.is_dir() for label in labels_of_people(path)]
+    given += read_labels(files) if files else []
+    if raters:
+        given = [label for label in given if label.rater.kind != "human" or label.rater.name in raters]
     believed = people(given) if against is None else labels_by(given, against, "--against")
     bound = Bound(judge=judge, identity=None, templates=None, rubric=None, rubric_digest=None)
     dimensions: dict[str, str] = {}

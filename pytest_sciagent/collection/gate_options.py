@@ -86,8 +86,8 @@ NUMBERS = (
         "power",
         "PERCENT",
         99,
-        "with a baseline: nothing is decided on differences that the tasks would not show with this power (such as 80), "
-        "where these are larger than the margin; the gate then tells the smallest difference that they would show",
+        "with a baseline: nothing is decided on differences that the tasks would not show with this power (say 80), if "
+        "that is more than the margin; the gate then tells the smallest difference that they would show",
     ),
     _Number(
         "max_not_assessed",

@@ -102,6 +102,7 @@ def test_ten_criteria_are_labelled_in_chromium_and_kappa_is_computed(cohort: Coh
             " getSelection().removeAllRanges(); getSelection().addRange(range); }"
         )
         page.get_by_role("button", name="Take what is selected").click()
+        assert faults == []
         assert page.locator("[name=quote]").input_value() == QUOTE
         assert page.locator("[name=file]").input_value() == "output/Result.md"
         page.get_by_role("button", name="Later").click()
@@ -205,13 +206,20 @@ def test_the_command_serves_until_it_is_interrupted(cohort: Cohort) -> None:
     command = [sys.executable, "-c", "from pytest_sciagent.cli import main; main()"]
     arguments = ["label", "runs", "--as", "ann", "--rubric", "small"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        [*command, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # where the tests run in the background, interrupts are ignored, and children would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "0 of 16 answered; end with Ctrl-C\n"
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "0 of 16 answered, in labels\n"
-        assert process.wait(20) == 0
+        assert process.communicate(timeout=20)[0] == "0 of 16 answered, in labels\n"
+        assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

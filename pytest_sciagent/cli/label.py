@@ -190,9 +190,9 @@ def label(
         server = LabelServer(labelling, port)
     except OSError as error:
         raise SciagentError(f"port {port} can't be used: {error.strerror}") from None
-    click.echo(f"{labelling.answered} of {len(labelling.questions)} answered; end with Ctrl-C")
-    click.echo(server.url)
     try:
+        click.echo(f"{labelling.answered} of {len(labelling.questions)} answered; end with Ctrl-C")
+        click.echo(server.url)
         server.serve_forever()
     except KeyboardInterrupt:
         click.echo(f"{labelling.answered} of {len(labelling.questions)} answered, in {folder}")

@@ -55,7 +55,7 @@ class Given:
 
 
 class Labelling:
-    """The questions that one person is asked, the most informative first, and the folder that takes the answers.
+    """The questions that one person is asked by id, the most informative first, and the folder that takes the answers.
 
     lead: the judge whose recorded answers about runs say which facts are shown; the person sees no verdict of it.
     between: two raters; only what they judged differently is asked then, with what each said.
@@ -80,13 +80,9 @@ class Labelling:
         asked = [question for question in asked if question.request.criterion_id != CANARY]
         if between is not None:
             asked = list(self._disputed(asked, [person(name) for name in between]))
-        ranked = sorted(asked, key=lambda q: (_rank(q), sha256_json([seed, self.key(q)])))
-        self.questions = {self.key(question): question for question in ranked}
+        ranked = sorted(asked, key=lambda q: (_rank(q), sha256_json([seed, _id(q)])))
+        self.questions = {_id(question): question for question in ranked}
         self.skipped: list[str] = []
-
-    def key(self, question: Question) -> str:
-        """The ledger key of a question, put to this person."""
-        return question.request.key(self.rater)
 
     def _disputed(self, asked: Sequence[Question], raters: Sequence[JudgeIdentity]) -> Iterator[Question]:
         for question in asked:
@@ -96,26 +92,28 @@ class Labelling:
             if len(said) == len(raters) and len({entry.level for entry in said}) > 1:
                 yield Question(question.case, question.request, said)
 
-    def is_answered(self, key: str) -> bool:
-        """Whether this person has answered the question of this key."""
-        return self._labels[self.questions[key].case.run.label].get(key) is not None
+    def is_answered(self, id: str) -> bool:
+        """Whether this person has answered a question."""
+        question = self.questions[id]
+        return self._labels[question.case.run.label].get(question.request.key(self.rater)) is not None
 
     @property
     def answered(self) -> int:
         return sum(map(self.is_answered, self.questions))
 
     def next(self) -> str | None:
-        """The key of the next question; those that were skipped come last."""
-        open_ = [key for key in self.questions if not self.is_answered(key)]
-        return next((key for key in open_ if key not in self.skipped), open_[0] if open_ else None)
+        """The id of the next question; those that were skipped come last, in the order in which they were."""
+        open_ = [id for id in self.questions if not self.is_answered(id)]
+        later = [id for id in self.skipped if id in open_]
+        return next((id for id in open_ if id not in later), later[0] if later else None)
 
-    def take(self, key: str, given: Given) -> LedgerEntry:
+    def take(self, id: str, given: Given) -> LedgerEntry:
         """Check an answer as a judge's is checked, and write it at once if it counts.
 
         Raises:
             SciagentError: the record can't be written.
         """
-        question = self.questions[key]
+        question = self.questions[id]
         case = question.case
         entry = settle(question.request, self.rater, given.as_reply(), case.answers)
         if entry.settles:
@@ -123,6 +121,12 @@ class Labelling:
             ledger.add(entry)
             write_record(self.folder, case.run.manifest, merge_entries(ledger.entries, [entry]))
         return entry
+
+
+def _id(question: Question) -> str:
+    """What tells questions apart in one list; two runs may hold the same evidence, and so share a ledger key."""
+    request = question.request
+    return sha256_json([question.case.run.label, request.finding, request.criterion_id, request.evidence_digest])
 
 
 def _rank(question: Question) -> int:

@@ -41,7 +41,7 @@ header { padding: .6rem 1rem; background: #eef }
 </p></main>{% else %}
 <main><div>
 <h1>Evidence</h1>
-{% for piece in evidence %}<details data-file="{{ piece.file }}"{{ " open" if loop.index <= 3 }}>
+{% for piece in evidence %}<details data-file="{{ piece.file }}"{{ " open" if "own section" in piece.label }}>
 <summary>{{ piece.label }}</summary><pre>{{ piece.text }}</pre></details>
 {% endfor %}</div>
 <form method="post" action="answer">
@@ -64,7 +64,9 @@ header { padding: .6rem 1rem; background: #eef }
 <button type="submit" name="do" value="skip" formnovalidate>Later</button></p>
 </form></main>
 <script nonce="{{ nonce }}">
-document.getElementById("take").addEventListener("click", () => {
+const take = document.getElementById("take");
+take.addEventListener("mousedown", event => event.preventDefault());  // else the click ends the selection
+take.addEventListener("click", () => {
   const chosen = document.getSelection();
   if (!chosen.rangeCount || !String(chosen).trim()) return;
   const node = chosen.anchorNode, piece = (node.closest ? node : node.parentElement).closest("details[data-file]");

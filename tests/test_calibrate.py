@@ -143,6 +143,19 @@ def test_a_session_tells_how_far_its_judge_agrees_and_a_gate_decides_by_it(cohor
     assert gates[0]["sentence"].startswith("a kappa of at least 0.6 with people: 1.00 (1.00) over 36 labels")
 
 
+def test_draws_and_panels_are_calibrated_as_they_vote(cohort: Cohort) -> None:
+    runs = shop(cohort, 5)
+    path = write_labels(cohort, runs, {"ev.full": 1, "ev.half": 0.5, "rob.zero": 0})
+    cohort.record(lambda run, finding, criterion: 0 if criterion != "rob.open" else None, draw=2)
+    strict = measured(path, *RECORDED, "--draws", "2", "--combine", "strict")
+    assert strict["all"]["judge"] == {"0": 1.0}
+    assert sciagent("calibrate", path, *RECORDED, "--draws", "2", "-o", "cal.json")[0] == 0
+    notes = cohort.results(RUNS, "--sciagent-calibration=cal.json", "--sciagent-draws=2")["notes"]
+    assert any("handoff:tester agrees with people to a weighted kappa of" in note for note in notes)
+    once = cohort.results(RUNS, "--sciagent-calibration=cal.json")["notes"]
+    assert any("calibration cal.json has expired" in note for note in once)
+
+
 def test_a_calibration_expires_with_its_judge_and_its_rubric(cohort: Cohort) -> None:
     runs = shop(cohort)
     path = write_labels(cohort, runs, {"ev.full": 1, "ev.half": 0.5, "rob.zero": 0})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
+from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
 from .common import PATH, find, progress, read_session_rubric, sources_of, templates_option
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     "which draws by chance: the floor of every measure.",
 )
 @click.option("--runs", multiple=True, type=PATH, help="Frozen runs that the judge's recorded verdicts are about.")
+@click.option("--draws", default="1", metavar="K|auto", help="How many of its draws count.  [default: 1]")
+@click.option("--combine", type=click.Choice(RULES), default=DEFAULT_RULE, show_default=True, help="How votes count.")
 @click.option("--rater", "raters", multiple=True, metavar="NAME", help="Believe this person only (repeatable).")
 @click.option("--against", default=None, metavar="NAME", help="Another judge in the files, in the place of people.")
 @click.option("--rubric", "name", default=None, help="Rubric of the runs (with --runs; default: truthinsight).")
@@ -40,6 +43,8 @@ def calibrate(
     labels: tuple[Path, ...],
     judge: str,
     runs: tuple[Path, ...],
+    draws: str,
+    combine: Rule,
     raters: tuple[str, ...],
     against: str | None,
     name: str | None,
@@ -86,7 +91,8 @@ def calibrate(
     dimensions: dict[str, str] = {}
     if runs:
         rubric = read_session_rubric(name)
-        bound, judged = _recorded(runs, sources_of(tasks, folder, templates), rubric, judge)
+        how = (parse_draws(draws), combine)
+        bound, judged = _recorded(runs, sources_of(tasks, folder, templates), rubric, judge, *how)
         dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
     elif judge == COIN:
         judged = coin_labels(believed, seed)
@@ -98,7 +104,9 @@ def calibrate(
         write_atomically(output, json_module.dumps(found.as_json(), indent=1, ensure_ascii=False) + "\n")
 
 
-def _recorded(runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str) -> tuple[Bound, list[Label]]:
+def _recorded(
+    runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str, draws: Draws, rule: Rule
+) -> tuple[Bound, list[Label]]:
     """What the recorded judge or panel said about the runs, and what its calibration is bound to."""
     from ..evaluation.labels import labels_of_judge
     from ..evaluation.recorded import all_verdicts, recorded_judge
@@ -107,7 +115,7 @@ def _recorded(runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: s
     from ..reporting.scored_runs import open_runs
 
     opened = [run for run in open_runs(find(runs), sources, rubric) if run.case is not None]
-    whose = recorded_judge((run.case.ledger for run in opened if run.case), parse_judges(judge), "--judge")
+    whose = recorded_judge((run.case.ledger for run in opened if run.case), parse_judges(judge), "--judge", draws, rule)
     verdicts = []
     with progress(opened, "reading verdicts") as shown:
         for run in shown:

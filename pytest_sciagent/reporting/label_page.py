@@ -29,7 +29,7 @@ main { display: grid; grid-template-columns: 1fr 27rem; gap: 1.5rem; padding: 1r
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.4 monospace; margin: .3rem 0 }
 details { border-top: 1px solid #767676; padding: .3rem 0 }
 summary { cursor: pointer; font-weight: bold }
-form { position: sticky; top: 1rem; align-self: start }
+form { position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem); overflow-y: auto }
 fieldset { border: 1px solid #767676; margin: 0 0 .8rem }
 label { display: block; margin: .3rem 0 }
 textarea, select { width: 100%; box-sizing: border-box; font: inherit }

@@ -23,6 +23,7 @@ class Commands(click.Group):
         "assemble": "workspace",
         "run": "run",
         "release": "run",
+        "revise": "revise",
         "audit": "audit",
         "probe": "probe",
         "freeze": "runs",

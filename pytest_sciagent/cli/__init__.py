@@ -24,6 +24,8 @@ class Commands(click.Group):
         "run": "run",
         "release": "run",
         "revise": "revise",
+        "experiment": "experiment",
+        "guide": "guide",
         "audit": "audit",
         "probe": "probe",
         "freeze": "runs",

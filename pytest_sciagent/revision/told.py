@@ -67,7 +67,8 @@ def _gain(record: RevisionRecord) -> Iterator[str]:
     judge = final.examiner.judge.label if final.examiner.judge is not None else "code and recorded verdicts"
     same = " - THE SAME as the loop's" if record.same_examiner and final.examiner == record.examiner else ""
     yield f"FINAL SCORE by {judge} under {', '.join(final.examiner.rubrics)}{same}"
-    gain = gained(final.before, final.after)
+    is_same = record.last == record.run
+    gain = Ends(low=0, high=0) if is_same else gained(final.before, final.after)
     yield from paragraph(
         f"before {span(final.before.low, final.before.high)}, after {span(final.after.low, final.after.high)}, "
         f"gain {span(gain.low, gain.high)}"
@@ -78,6 +79,4 @@ def _gain(record: RevisionRecord) -> Iterator[str]:
 
 def gained(before: Ends, after: Ends) -> Ends:
     """The gain from `before` to `after`. What is open in both is taken to be open independently, so it may be wide."""
-    if before == after and before.low == before.high:
-        return Ends(low=0, high=0)
     return Ends(low=after.low - before.high, high=after.high - before.low)

@@ -11,6 +11,7 @@ from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
 from .models.results import ResultsFile
+from .models.revision import ExperimentFile, RevisionRecord
 from .models.run import Release
 from .models.system import SystemFile
 from .models.task import Provenance
@@ -30,6 +31,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "results": ResultsFile,
     "verdict": VerdictLine,
     "label": Label,
+    "revision": RevisionRecord,
+    "experiment": ExperimentFile,
 }
 
 

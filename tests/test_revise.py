@@ -311,3 +311,30 @@ def test_handoff_harness_is_not_started_by_run(root: Path) -> None:
     code, _, err = sciagent("run", TASK, "--system-file", path, "-o", "elsewhere")
     assert code == 4
     assert "sciagent assemble" in err
+
+
+REPOSITORY = Path(__file__).parent.parent
+INDUCED = REPOSITORY / "rubrics" / "induced" / "earth_carbon_record.yaml"
+
+
+@pytest.mark.skipif(not INDUCED.is_file(), reason="the induced rubric of the recorded revision is not here")
+def test_recorded_revision_by_a_language_model_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(REPOSITORY / "examples" / "revision", tmp_path / "revision")
+    shutil.copytree(INDUCED.parent, tmp_path / "rubrics")
+    shutil.copytree(REPOSITORY / "runs" / "plain" / "earth_carbon_record", tmp_path / "round-0")
+    before = load_json(tmp_path / "revision/earth_carbon_record/revision.json", RevisionRecord)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = sciagent(
+        *("revise", "round-0", "--rubric", "rubrics/earth_carbon_record.yaml", "--allow-late-rubric"),
+        *("--system-file", "revision/claude.yaml", "--rounds", "2", "-o", "revision/earth_carbon_record"),
+        *("--judge", "handoff:claude-loop", "--judge-param", "layout=finding"),
+        *("--final-judge", "handoff:claude", "--final-judge-param", "layout=finding"),
+    )
+    assert code == 0, out + err
+    after = load_json(tmp_path / "revision/earth_carbon_record/revision.json", RevisionRecord)
+    assert after == before
+    assert after.final is not None
+    readme = (tmp_path / "revision/README.md").read_text()
+    low, high = (after.final.after.low - after.final.before.high, after.final.after.high - after.final.before.low)
+    assert f"between {low:.0f} and {high:.1f} points" in " ".join(readme.split())
+    assert "judge and author are the same model" in out

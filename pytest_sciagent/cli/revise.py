@@ -42,6 +42,11 @@ EXIT_STILL_FAILS, EXIT_WAITING = 1, 10
 @click.option("--final-judge-param", multiple=True, metavar="NAME=VALUE", help="A parameter of that judge.")
 @click.option("--final-base-url", default=None, metavar="URL", help="A server for that judge.")
 @click.option("--same-examiner", is_flag=True, help="Let the loop's own examiner give the final score; it is told.")
+@click.option(
+    "--allow-late-rubric",
+    is_flag=True,
+    help="Take a rubric that was frozen after the run began (--sciagent-allow-late-rubric).",
+)
 @click.option("--no-final", is_flag=True, help="Give no final score.")
 @click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
 def revise(
@@ -60,6 +65,7 @@ def revise(
     final_judge_param: tuple[str, ...],
     final_base_url: str | None,
     same_examiner: bool,
+    allow_late_rubric: bool,
     no_final: bool,
     tasks: tuple[Path, ...],
 ) -> int:
@@ -112,7 +118,7 @@ def revise(
         same_examiner=same_examiner,
     )
     signal.signal(signal.SIGTERM, interrupt)
-    desk = Desk(Path.cwd(), plan.place / LEDGER, folders)
+    desk = Desk(Path.cwd(), plan.place / LEDGER, folders, allow_late_rubric)
     try:
         record = Revision(plan, desk, os.environ, lambda text: click.echo(clean(text))).go()
     except Waiting as waiting:

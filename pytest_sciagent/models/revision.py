@@ -130,6 +130,7 @@ class ExperimentFile(Model):
 
     start: folder with the frozen rounds 0, as `start/SYSTEM/TASK` (`TASK.rN` for a repeat); those missing are run.
     results: folder for everything that the experiment makes.
+    allow_late_rubric: whether a rubric may have been frozen after a round 0 began.
     """
 
     schema_: Literal["sciagent-experiment/1"] = Field(alias="schema")
@@ -146,6 +147,7 @@ class ExperimentFile(Model):
     start: NonEmpty = "start"
     results: NonEmpty = "results"
     task_folders: tuple[NonEmpty, ...] = ()
+    allow_late_rubric: bool = False
 
     @model_validator(mode="after")
     def _fits(self) -> ExperimentFile:

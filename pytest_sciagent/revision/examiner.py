@@ -93,11 +93,16 @@ class Examiner:
 
 @dataclass(frozen=True)
 class Desk:
-    """Where sessions look things up: tasks, the ledger of the revision, and the folder that names are relative to."""
+    """Where sessions look things up: tasks, the ledger of the revision, and the folder that names are relative to.
+
+    allow_late: whether a rubric may have been frozen after the run began, as every rubric is that is made for a run
+    which is there already (`--sciagent-allow-late-rubric`).
+    """
 
     root: Path
     ledger: Path
     tasks: tuple[Path, ...] = ()
+    allow_late: bool = False
 
     def take_over(self, run: Run, examiners: Iterable[Examiner]) -> None:
         """Copy what is recorded for `run` where it lies, as far as these examiners' judges gave it."""
@@ -137,6 +142,7 @@ class Desk:
                 for name, value in examiner.judge.parameters.items():
                     given.append(f"--sciagent-judge-param={name}={json.dumps(value)}")
             given += [f"--sciagent-base-url={examiner.base_url}"] if examiner.base_url else []
+            given += ["--sciagent-allow-late-rubric"] if self.allow_late else []
             quiet = ["-q", "--no-header", "--tb=no", "-rN", *(f"-pno:{plugin}" for plugin in NOT_NEEDED)]
             quiet += ["-c", os.devnull, f"--rootdir={self.root}"]  # gates of the user's own are not for rounds
             command = [sys.executable, "-m", "pytest", *quiet, *given]

@@ -82,7 +82,7 @@ class Experiment:
                 path=path,
             )
         self.results = self.base / self.file.results
-        self.desk = Desk(Path.cwd(), self.results / LEDGER, self.folders)
+        self.desk = Desk(Path.cwd(), self.results / LEDGER, self.folders, self.file.allow_late_rubric)
 
     def _task(self, name: str) -> Task:
         task = find_task(name, task_folders(self.folders, Path.cwd()))

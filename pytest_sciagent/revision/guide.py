@@ -71,7 +71,9 @@ def _files(task: Task, rubric: Rubric, rubric_file: Path, name: str) -> dict[str
     skill, script = text_of("skill"), read_text(Path(__file__).parent / "texts" / "verify.py")
     for key, value in values.items():
         skill, script = skill.replace(f"{{{key}}}", value), script.replace(f"{{{key}}}", value)
+    record = rubric_file.with_name(f"{rubric_file.stem}.frozen.json")  # a rubric that says it is frozen needs it
     return {
+        **({"rubric.frozen.json": read_text(record)} if record.is_file() else {}),
         "SKILL.md": skill,
         "rubric.md": whole(rubric),
         "rubric.yaml": read_text(rubric_file),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,8 @@ from ..text import one_line
 SATISFIED = 1.0
 """The level at which a criterion holds. A half is a failure with something to build on."""
 OF_THE_RUN = "run"
+BEST_FINDING = "best-finding"
+"""The profile under which a criterion holds as soon as it holds for one finding."""
 Place = tuple[str, str]
 """Finding (or `run`) and criterion."""
 
@@ -22,6 +24,14 @@ Place = tuple[str, str]
 def is_open(result: CriterionResult) -> bool:
     """Whether nothing is known: nobody has answered, or judging failed. That is never taken for a level."""
     return result.level is None and (result.status not in GAPS or result.status == "unrecorded")
+
+
+def _best(results: Sequence[tuple[int, CriterionResult]]) -> CriterionResult:
+    """What is known of a criterion any finding may meet: one that holds decides, else an open one leaves it open."""
+    number, best = max(results, key=lambda one: -1.0 if one[1].level is None else one[1].level)
+    if best.level != SATISFIED:
+        number, best = next(((n, r) for n, r in results if is_open(r)), (number, best))
+    return best.model_copy(update={"reason": f"best so far in finding {number}: {best.reason}"})
 
 
 @dataclass(frozen=True)
@@ -33,10 +43,20 @@ class Verification:
 
     @cached_property
     def results(self) -> dict[Place, CriterionResult]:
-        """Every criterion of the rubric by its place; what other rubrics or the user's own code ask is left out."""
+        """Every criterion of the rubric by its place; what other rubrics or the user's own code ask is left out.
+
+        Where findings share the work (profile `best-finding`), a criterion has one place: that of the run.
+        """
         found = {(OF_THE_RUN, result.criterion_id): result for result in self.scored.criteria}
+        shared: dict[str, list[tuple[int, CriterionResult]]] = {}
+        profile: str = self.rubric.profile
         for finding in self.scored.findings:
-            found |= {(finding.id, result.criterion_id): result for result in finding.criteria}
+            if profile == BEST_FINDING:
+                for result in finding.criteria:
+                    shared.setdefault(result.criterion_id, []).append((finding.number, result))
+            else:
+                found |= {(finding.id, result.criterion_id): result for result in finding.criteria}
+        found |= {(OF_THE_RUN, name): _best(results) for name, results in shared.items()}
         return {place: result for place, result in found.items() if place[1] in self.rubric.by_id}
 
     @cached_property

@@ -1,9 +1,10 @@
-# Two commands: `make demo` shows the main job on the shipped runs, `make test` runs all checks. Both set up first.
+# `make demo` shows the main job on the shipped runs, `make demo-experiment` the arms of a recorded experiment,
+# `make test` runs all checks. Each sets up first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint setup schemas bench clean
+.PHONY: demo demo-experiment test lint setup schemas bench clean
 
 setup: $(VENV)/.done
 
@@ -15,6 +16,10 @@ $(VENV)/.done: pyproject.toml
 # Failing criteria are what the demo shows, so pytest's exit code 1 is a success here; every other code is not.
 demo: setup
 	$(BIN)/pytest --sciagent-run=runs/ -q --no-header --tb=no -r N -v || [ $$? -eq 1 ]
+
+# A recorded experiment: no harness starts and nobody is asked, the tables are made anew from frozen runs.
+demo-experiment: setup
+	cd examples/experiment && "$(CURDIR)/$(BIN)/sciagent" experiment experiment.yaml
 
 test: setup lint
 	$(BIN)/pytest -q -n auto

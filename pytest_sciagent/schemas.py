@@ -12,6 +12,7 @@ from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
 from .models.results import ResultsFile
+from .models.revision import ExperimentFile, RevisionRecord
 from .models.run import Release
 from .models.system import SystemFile
 from .models.task import Provenance
@@ -32,6 +33,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "verdict": VerdictLine,
     "label": Label,
     "calibration": Calibration,
+    "revision": RevisionRecord,
+    "experiment": ExperimentFile,
 }
 
 

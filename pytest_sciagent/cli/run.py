@@ -58,7 +58,7 @@ def run(
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
     failed = 0
-    signal.signal(signal.SIGTERM, _interrupt)  # so that being ended ends the harness, too
+    signal.signal(signal.SIGTERM, interrupt)  # so that being ended ends the harness, too
     for result in run_suite(wanted, os.environ, _tell, again=rerun_failed, work=work):
         failed += result.problem is not None
         if result.state == "done":
@@ -68,7 +68,8 @@ def run(
     return 1 if failed else 0
 
 
-def _interrupt(number: int, frame: object) -> None:
+def interrupt(number: int, frame: object) -> None:
+    """Take a signal to end as Ctrl-C."""
     raise KeyboardInterrupt
 
 

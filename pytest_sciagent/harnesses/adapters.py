@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import SciagentError
 from ..ledger.store import write_atomically
 from ..models.system import SystemFile
 from .reading import Meter, fill, is_count, json_object, pointed, text_at
@@ -344,7 +345,11 @@ def adapter_of(system: SystemFile, environ: Mapping[str, str]) -> Adapter:
     """The adapter that a system file names.
 
     Raises:
-        SciagentError: the variable that holds its key is not set.
+        SciagentError: the variable that holds its key is not set, or nothing is started by this harness.
     """
+    if system.harness == "handoff":
+        raise SciagentError(
+            "harness handoff starts nothing: use sciagent assemble, then sciagent freeze; or sciagent revise"
+        )
     kinds: Mapping[str, type[Adapter]] = {kind.name: kind for kind in _ADAPTERS}
     return kinds[system.harness](system, system.key(environ))

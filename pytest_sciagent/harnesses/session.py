@@ -40,7 +40,10 @@ _HEARTBEAT_S = 30.0
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be run. `system_file` is the digest of the file that says how; `stage` is set for a second stage."""
+    """What is to be run. `system_file` is the digest of the file that says how; `stage` is set for a second stage.
+
+    take: is called with the workspace before it is removed, for what is to be kept beside the run.
+    """
 
     task: Task
     system: SystemFile
@@ -51,6 +54,7 @@ class Job:
     system_name: str | None = None
     started_at: str | None = None
     make: Callable[[Task, Path], Workspace] = assemble
+    take: Callable[[Path], None] | None = None
 
 
 @dataclass
@@ -124,12 +128,14 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
     except Failed as error:
         failure = error
     finished_at = now()
+    if job.take is not None:
+        job.take(workspace.path)
     withheld, reasons = _withhold(state)
     if before != _inputs(workspace.path):
         reasons.insert(0, "files of data/ were changed")
     strays = workspace.strays()
     reasons += [stray for stray in strays if re.match(rf"(?:changed|removed): {HOLDOUT}/", stray)]
-    if failure is None and not reasons and _no_report(workspace):
+    if failure is None and not reasons and has_no_report(workspace):
         reasons.append("the run delivered no report")
     problem = str(failure) if failure is not None else (reasons[0] if reasons else None)
     status: RunStatus = "completed" if problem is None else "failed"
@@ -373,7 +379,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _no_report(workspace: Workspace) -> bool:
+def has_no_report(workspace: Workspace) -> bool:
+    """Whether `output/` holds no report."""
     from ..runs.roles import find_report
 
     try:

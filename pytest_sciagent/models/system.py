@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from ..errors import SciagentError
 from .base import Model, Name, NonEmpty
 
-Harness = Literal["argv", "claude_code", "codex", "openscience", "deepseek_harness", "openclaw"]
+Harness = Literal["argv", "claude_code", "codex", "openscience", "deepseek_harness", "openclaw", "handoff"]
 COUNTS = ("input_tokens", "output_tokens", "cost_usd")
 
 
@@ -31,7 +31,7 @@ class Limits(Model):
 
 
 class SystemFile(Model):
-    """How one system is run.
+    """How one system is run. With harness `handoff` nothing is started: a person or a program outside does the work.
 
     command: of an argv harness, the program and its arguments, with {workspace}, {prompt}, {prompt_file}, {output} and
         {model}; of another, the program to start instead of the usual one.
@@ -71,7 +71,7 @@ class SystemFile(Model):
             raise ValueError("harness argv needs a command")
         if self.harness != "argv" and (self.continue_command or self.stdin or self.usage):
             raise ValueError("continue_command, stdin and usage are for harness argv; the others know their own")
-        if self.harness not in ("argv", "deepseek_harness") and not self.model:
+        if self.harness not in ("argv", "deepseek_harness", "handoff") and not self.model:
             raise ValueError(f"harness {self.harness} needs a model")
         unknown = [key for key in self.usage if key not in COUNTS]
         if unknown:

@@ -97,6 +97,17 @@ def assemble_second(task: Task, folder: Path, delivered: Path) -> Workspace:
     return _assemble(task, folder, texts, trees)
 
 
+def assemble_again(task: Task, folder: Path, delivered: Path, texts: Mapping[str, str]) -> Workspace:
+    """Make a workspace to go on in: the first one, the files of `delivered/output`, and `texts` by their file names.
+
+    `texts` holds PROMPT.md, which takes the place of the first one, and what else the agent is to read.
+
+    Raises:
+        SciagentError: as `assemble`.
+    """
+    return _assemble(task, folder, {**handed_out(task), **texts}, {OUTPUT: delivered / OUTPUT})
+
+
 def _assemble(task: Task, folder: Path, texts: Mapping[str, str], trees: Mapping[str, Path]) -> Workspace:
     task.check()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

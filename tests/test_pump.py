@@ -88,7 +88,7 @@ class Desk:
     def verdict(self, entry: LedgerEntry) -> Verdict:
         """The verdict that `entry` carries."""
         criterion = next(c for c in load_rubric("small", self.root, self.root).criteria if c.id == "ev.full")
-        return verdict_from_entry(entry, criterion, self.case.answers.quotes)
+        return verdict_from_entry(entry, criterion, self.case.quotes)
 
 
 def identity(kind: str) -> JudgeIdentity:

@@ -18,7 +18,7 @@ from ..judging.judge import Judge, RecordedJudge
 from ..judging.panel import panel_of
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
-from ..judging.settle import unrecorded, verdict_from_entry
+from ..judging.settle import RunReader, unrecorded, verdict_from_entry
 from ..ledger import Ledger
 from ..models import CANARY, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
 from ..plain import to_plain
@@ -81,8 +81,8 @@ class Case:
 
     @cached_property
     def answers(self) -> AnswerContext:
-        findings = self.report.findings
-        return AnswerContext(self.ledger, self.quotes, findings, self.publications, self.record, self.asking)
+        reader = RunReader(self.quotes, self.report.findings, self.publications)
+        return AnswerContext(self.ledger, reader, self.record, self.asking)
 
     @property
     def publications(self) -> tuple[str, ...]:

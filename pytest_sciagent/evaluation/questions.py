@@ -14,8 +14,8 @@ from ..evidence.injection import MAX_FLAGS, Flag, find_instructions
 from ..findings import ParsedReport
 from ..judging.clients import Image, Prompt
 from ..judging.prompts import PACKAGED, Templates, answer_schema, figure_digest
-from ..judging.requests import Kind, Request
-from ..models import CANARY, Card, Criterion, Finding, Levels
+from ..judging.requests import Request
+from ..models import CANARY, Card, Criterion, Finding, Levels, QuestionKind
 from ..runs import Run
 from ..tasks import Task
 
@@ -168,7 +168,7 @@ class Questions:
 
     def _ask(
         self,
-        kind: Kind,
+        kind: QuestionKind,
         criterion_id: str,
         finding: str | None,
         findings: Sequence[Finding],

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 from types import MappingProxyType
 
-from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
+from ..models import JudgeIdentity, JudgeUsage, LedgerEntry, QuestionKind
 from .batch import can_batch
 from .clients import KEY_VARIABLES, Prompt
 from .decisions import is_decisions
 from .layouts import ITEM, criteria_in_prompt, even_parts
 from .prices import Price
 from .quota import IMAGE_TOKENS, estimate_tokens
-from .requests import Kind
 
 LAYOUTS = (ITEM, "group:4", "finding")
 HANDOFF_LAYOUTS = (ITEM, "finding")
@@ -29,7 +28,7 @@ CACHE_FLOOR = 1024
 BATCH_HOURS = 24
 CALL_S = 8.0
 """Seconds that a call is reckoned at where none is recorded."""
-ANSWER_TOKENS: Mapping[Kind, int] = MappingProxyType(
+ANSWER_TOKENS: Mapping[QuestionKind, int] = MappingProxyType(
     {"criterion": 250, "grouping": 150, "target": 250, "plan": 300, "novelty": 1450}
 )
 """Tokens of an answer where none is recorded: the means over 378 answers to the prompts of this package."""
@@ -63,7 +62,7 @@ class Open:
     waits: whether it may never be asked, because a check may decide once questions about the run are answered.
     """
 
-    kind: Kind
+    kind: QuestionKind
     size: Size
     group: str | None
     waits: bool = False
@@ -86,7 +85,7 @@ class AnswerLengths:
     source: where the tokens are from. recorded, timed: how many recorded answers told tokens or seconds.
     """
 
-    tokens: Mapping[Kind, float]
+    tokens: Mapping[QuestionKind, float]
     seconds: float
     source: str
     untimed: str = "not recorded"
@@ -99,7 +98,7 @@ class AnswerLengths:
         if is_decisions(judge):
             return cls(dict.fromkeys(ANSWER_TOKENS, 0), CALL_S, "probabilities, no text")
         mine = [e for e in entries if (e.judge.kind, e.judge.model) == (judge.kind, judge.model)]
-        by_kind: dict[Kind, list[int]] = {}
+        by_kind: dict[QuestionKind, list[int]] = {}
         for entry in mine:
             if entry.usage.output_tokens is not None and entry.status == "assessed":
                 by_kind.setdefault(entry.kind, []).append(entry.usage.output_tokens)

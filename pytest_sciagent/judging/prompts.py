@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, partial
-from importlib import resources
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..digest import sha256_bytes, sha256_json
-from ..text import clean, one_line
+from ..digest import sha256_bytes
 from .answers import CRITERION_ANSWER_SCHEMA
 from .run_answers import RUN_ANSWERS, strict_schema
+from .template_set import TemplateSet, fence, template_source
 
 if TYPE_CHECKING:
-    import jinja2
-
     from ..evidence import EvidencePackage, Figure
     from ..models import Card, Criterion, Finding
     from ..models.prior_art import Hit
@@ -30,67 +27,22 @@ PARTS = {
 }
 """The templates that a prompt of each kind is made of."""
 NAMES = tuple(dict.fromkeys(name for names in PARTS.values() for name in names))
-_NO_MARK = "[...]"
 _EXTRAS = ("data_sources", "required_analysis", "metrics", "comparisons", "expected_artifacts")
 
 
-@cache
 def packaged_source(name: str) -> str:
     """The source of the template `name` that the package carries."""
-    return resources.files(__package__).joinpath("templates", f"{name}.j2").read_text(encoding="utf-8")
+    return template_source(__package__, name)
 
 
-def _fence(nonce: str, label: str, text: str) -> str:
-    # A random mark, new for each finding and session, can't be closed by text that was written before. Were it in there
-    # all the same, it is replaced, not cut out: what stood around it could join to a new one.
-    head, body = (part.replace(nonce, _NO_MARK) for part in (one_line(label, 200), clean(text)))
-    return f"<<<DATA {nonce} {head}\n{body}\nDATA {nonce}>>>"
+class Templates(TemplateSet):
+    """The words of all prompts about runs; see `template_check.read_templates` for what is asked of a user's own."""
 
+    package = __package__
+    parts = PARTS
 
-class Templates:
-    """The words of all prompts: the package's templates, each replaced by the user's own where there is one.
-
-    own: sources by name (`criterion`); see `template_check.read_templates` for what is asked of them.
-    """
-
-    def __init__(self, own: Mapping[str, str] | None = None) -> None:
-        self.own = dict(own or {})
-        self._digests: dict[str, str] = {}
-
-    def source(self, name: str) -> str:
-        """The source of the template `name`."""
-        return self.own[name] if name in self.own else packaged_source(name)
-
-    def digest(self, kind: str) -> str:
-        """The digest of everything fixed in the prompts of one kind: the templates and the form of the answer."""
-        if kind not in self._digests:
-            sources = {name: sha256_bytes(self.source(name).encode()) for name in PARTS[kind]}
-            self._digests[kind] = sha256_json({"templates": sources, "answer": answer_schema(kind)})
-        return self._digests[kind]
-
-    @cached_property
-    def environment(self) -> jinja2.Environment:
-        """What renders the templates. Unknown names are errors; a user's templates reach no Python through it."""
-        import jinja2
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-        make = ImmutableSandboxedEnvironment if self.own else jinja2.Environment
-        # Prompts are plain text, so nothing is escaped: material is cleaned and fenced instead.
-        return make(
-            loader=jinja2.FunctionLoader(self.source),
-            undefined=jinja2.StrictUndefined,
-            autoescape=False,
-            keep_trailing_newline=False,
-            trim_blocks=True,
-        )
-
-    def render(self, name: str, nonce: str, **values: Any) -> str:
-        """The text of one template."""
-        template = self.environment.get_template(name)
-        return template.render(nonce=nonce, fence=partial(_fence, nonce), **values).strip() + "\n"
-
-    def system(self, nonce: str) -> str:
-        return self.render("system", nonce)
+    def answer_schema(self, kind: str) -> dict[str, Any]:
+        return answer_schema(kind)
 
     def shared(self, nonce: str, task: Task | None, finding: Finding, package: EvidencePackage) -> str:
         """The prefix that all criteria of one finding share."""
@@ -103,7 +55,7 @@ class Templates:
         """
         extras = [(name.replace("_", " "), getattr(criterion, name)) for name in _EXTRAS if getattr(criterion, name)]
         shown = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) if facts else ""
-        fenced = _fence(nonce, "facts computed by program code", shown) if facts else ""
+        fenced = fence(nonce, "facts computed by program code", shown) if facts else ""
         return self.render("criterion", nonce, criterion=criterion, extras=extras, facts=fenced)
 
     def grouping(self, nonce: str, findings: Sequence[Finding]) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from ..digest import sha256_bytes
-from ..evidence import QuoteIndex
 from ..ledger import Ledger
-from ..models import Finding, JudgeIdentity, LedgerEntry, Model
+from ..models import JudgeIdentity, LedgerEntry, Model, QuestionKind
 from ..models.base import Sha256
 from .clients import Prompt
-from .prompts import PACKAGED, Templates
+from .prompts import PACKAGED
+from .template_set import TemplateSet
 
-Kind = Literal["criterion", "grouping", "target", "plan", "novelty"]
 Asking = Literal["missing", "again", "never"]
 KEY_VERSION = 1
 
@@ -23,7 +22,7 @@ class Asked(Model):
     """What is recorded of a question: enough to take its answer in later."""
 
     key: Sha256
-    kind: Kind
+    kind: QuestionKind
     criterion_id: str
     finding: str | None
     template_digest: Sha256
@@ -39,14 +38,14 @@ class Request:
     evidence_digest: digest of all material the prompt shows, and of the facts given.
     """
 
-    kind: Kind
+    kind: QuestionKind
     criterion_id: str
     finding: str | None
     subject: str
     evidence_digest: str
     make_prompt: Callable[[], Prompt] = field(compare=False, repr=False)
     draw: int = 1
-    templates: Templates = field(default=PACKAGED, compare=False, repr=False)
+    templates: TemplateSet = field(default=PACKAGED, compare=False, repr=False)
 
     @property
     def template_digest(self) -> str:
@@ -76,19 +75,27 @@ class Request:
         )
 
 
+class Reader(Protocol):
+    """Reads answers about one thing: what they are checked against (see `settle.RunReader` for a run)."""
+
+    def read(self, asked: Asked, judge: JudgeIdentity, text: str) -> dict[str, Any]:
+        """The fields of the ledger entry that hold the answer in `text`.
+
+        Raises:
+            BadAnswer: it can't be used.
+        """
+
+
 @dataclass(frozen=True)
 class AnswerContext:
-    """What an answer is checked against and recorded in: one run's ledger, quotes and findings,
-    and the ids of the publications in its task's snapshot.
+    """Where answers about one thing (a run; a task, as its rubric is made) are recorded, and who reads them.
 
     asking: whether a judge is asked what is `missing`, everything `again` (once a session), or `never`.
     tried: the keys of what the controller of this session has asked a provider, whatever came of it.
     """
 
     ledger: Ledger
-    quotes: QuoteIndex
-    findings: Sequence[Finding]
-    publications: Sequence[str]
+    reader: Reader
     record: Callable[[LedgerEntry], None]
     asking: Asking = "missing"
     tried: set[str] = field(default_factory=set)
@@ -137,7 +144,10 @@ class AnswerContext:
 
 @dataclass(frozen=True)
 class Question:
-    """An open question and the run it belongs to (`run`: its label). Questions of one `group` share a prompt prefix."""
+    """An open question. Questions of one `group` share a prompt prefix.
+
+    run: the label of the run that it belongs to; empty for a question about a task.
+    """
 
     request: Request
     context: AnswerContext

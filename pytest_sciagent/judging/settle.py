@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 from ..evidence import QuoteIndex
-from ..models import Anchors, Citation, Criterion, JudgeIdentity, LedgerEntry, Receipt, Status, Verdict
+from ..models import Anchors, Citation, Criterion, Finding, JudgeIdentity, LedgerEntry, Model, Receipt, Status, Verdict
 from ..text import one_line
 from .answers import BadAnswer, CriterionAnswer, level_of, parse_answer, parse_object
 from .clients import Reply
@@ -58,7 +59,7 @@ def settle_asked(
         values = {"status": reply.status, "reason": reply.detail, "reason_code": reply.code or reply.status}
     else:
         try:
-            values = _read(asked, judge, reply.text, context)
+            values = context.reader.read(asked, judge, reply.text)
         except BadAnswer as error:
             told = one_line(f"{error.reason_code}: {error}", 500)
             values = {"status": "invalid", "reason": told, "reason_code": error.reason_code}
@@ -74,20 +75,28 @@ def settle_asked(
     )
 
 
-def _read(asked: Asked, judge: JudgeIdentity, text: str, context: AnswerContext) -> dict[str, Any]:
-    if asked.kind == "criterion":
-        if is_decisions(judge):
-            return read_decision(text)
-        return _read_criterion(parse_answer(text), context.quotes)
-    answer = parse_object(text, RUN_ANSWERS[asked.kind])
-    check_run_answer(answer, context.findings, context.publications)
-    plain = answer.model_dump(mode="json")
-    return {
-        "status": "assessed",
-        "level": None,
-        "reason": one_line(plain.pop("rationale"), MAX_REASON),
-        "answer": plain,
-    }
+@dataclass(frozen=True)
+class RunReader:
+    """Reads answers about one run: its quotes and findings, and the ids of the publications in its task's snapshot."""
+
+    quotes: QuoteIndex
+    findings: Sequence[Finding]
+    publications: Sequence[str]
+
+    def read(self, asked: Asked, judge: JudgeIdentity, text: str) -> dict[str, Any]:
+        """See `Reader`."""
+        if asked.kind == "criterion":
+            return read_decision(text) if is_decisions(judge) else _read_criterion(parse_answer(text), self.quotes)
+        answer = parse_object(text, RUN_ANSWERS[asked.kind])
+        check_run_answer(answer, self.findings, self.publications)
+        return plain_answer(answer)
+
+
+def plain_answer(answer: Model) -> dict[str, Any]:
+    """The fields of a ledger entry that hold an answer which is no level; its `rationale` is the entry's reason."""
+    plain = answer.as_json()
+    reason = one_line(plain.pop("rationale"), MAX_REASON)
+    return {"status": "assessed", "level": None, "reason": reason, "answer": plain}
 
 
 def _read_criterion(answer: CriterionAnswer, quotes: QuoteIndex) -> dict[str, Any]:

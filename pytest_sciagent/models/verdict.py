@@ -138,15 +138,34 @@ class Verdict(Model):
         return self.level is None and self.status not in GAPS
 
 
+QuestionKind = Literal[
+    "criterion",
+    "grouping",
+    "target",
+    "plan",
+    "novelty",
+    "goals",
+    "merge",
+    "queries",
+    "grounding",
+    "meaning",
+    "criteria",
+    "critique",
+    "quality",
+    "coverage",
+]
+"""What is asked: about a finding; about a whole run (up to `novelty`); about a task, as its rubric is made."""
+
+
 class LedgerEntry(Model):
     """One recorded answer (see architecture, "The ledger"). `kind` tells criteria from the prompts of a whole run.
 
     reason_code: what kind of failure it was; null for an answer, and where it was not recorded.
-    answer: what was answered about a whole run; of a judge of kind `decisions` the probability of each level.
+    answer: what was answered about a whole run or a task; of a judge of kind `decisions` the probability of each level.
     """
 
     key: Sha256
-    kind: Literal["criterion", "grouping", "target", "plan", "novelty"] = "criterion"
+    kind: QuestionKind = "criterion"
     criterion_id: str
     finding: str | None = None
     status: Status

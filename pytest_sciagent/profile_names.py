@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-ProfileName = Literal["truthinsight", "truthinsight-v1", "weighted", "required", "checklist100"]
+ProfileName = Literal["truthinsight", "truthinsight-v1", "weighted", "required", "checklist100", "best-finding"]
 PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)

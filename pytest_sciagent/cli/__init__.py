@@ -20,6 +20,8 @@ class Commands(click.Group):
 
     _where = {
         "task": "task",
+        "induce": "induce",
+        "rubric": "rubric",
         "assemble": "workspace",
         "run": "run",
         "release": "run",

@@ -42,6 +42,7 @@ class Options:
     tasks: tuple[Path, ...]
     rubrics: tuple[str, ...]
     profile: str | None
+    allow_late_rubric: bool
     judge: str | None
     judge_parameters: tuple[str, ...]
     base_urls: tuple[str, ...]
@@ -108,6 +109,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=[],
         metavar="NAME|FILE",
         help="rubric by name or file (repeatable; default: truthinsight)",
+    )
+    add(
+        "--sciagent-allow-late-rubric",
+        action="store_true",
+        default=False,
+        help="judge runs by an induced rubric that is not frozen, or was frozen after they began; every output says so",
     )
     add(
         "--sciagent-profile", default=None, choices=PROFILES, help="add levels up by this profile, not the rubric's own"
@@ -186,6 +193,7 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_tasks", "args", "folders of tasks, as --sciagent-tasks"),
     ("sciagent_rubric", "args", "rubrics, as --sciagent-rubric"),
     ("sciagent_profile", "string", "profile, as --sciagent-profile"),
+    ("sciagent_allow_late_rubric", "bool", "take induced rubrics frozen too late, as --sciagent-allow-late-rubric"),
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
     ("sciagent_images", "bool", "send figures to judges, as --sciagent-images"),
@@ -233,6 +241,7 @@ def read_options(config: pytest.Config) -> Options:
         or tuple(_folder(config.rootpath, t, "sciagent_tasks") for t in config.getini("sciagent_tasks")),
         rubrics=tuple(given("sciagent_rubric")) or tuple(config.getini("sciagent_rubric")),
         profile=profile,
+        allow_late_rubric=given("sciagent_allow_late_rubric") or config.getini("sciagent_allow_late_rubric"),
         judge=judge,
         judge_parameters=parameters,
         base_urls=tuple(given("sciagent_base_url")),

@@ -76,6 +76,7 @@ class SessionState:
             SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `make_clients`.
         """
         from .batching import check_batch
+        from .criteria import late_rubrics
         from .index import RUN_NODE, check_distinct
         from .providers import make_clients, terms_of
 
@@ -97,8 +98,11 @@ class SessionState:
             self.own_of(scope)
         for index in indexes:
             if index.state == "sound":
-                self.rubrics_of(index)
-                task = self.case_of(index).task
+                case = self.case_of(index)
+                allowed, manifest = self.options.allow_late_rubric, case.run.manifest
+                late = late_rubrics(self.rubrics_of(index), index.label, manifest.started_at, allowed)
+                self.notices += [notice for notice in late if notice not in self.notices]
+                task = case.task
                 if task is not None:
                     task.check()
         self.judge  # noqa: B018

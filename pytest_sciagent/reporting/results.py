@@ -18,6 +18,7 @@ from ..scoring import (
     feasible_criteria,
     mean,
     points_of_level,
+    score_best,
     score_checklist,
     score_feasible,
     score_finding,
@@ -212,6 +213,8 @@ def _total(
         return None, score_required(pairs)
     if rubric.profile == "checklist100":
         return None, score_checklist((criterion, points_of_level(level)) for criterion, level in pairs)
+    if rubric.profile == "best-finding":
+        return None, score_best(pairs)
     return None, score_pairs(pairs)
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ..documents import load_yaml, shipped_folder
 from ..errors import SciagentError
 from ..models import Rubric
+from .frozen import check_frozen
 
 DEFAULT_RUBRIC = "truthinsight"
 TRUTHINSIGHT_TOTAL = 100
@@ -19,13 +20,16 @@ TRUTHINSIGHT_TOTAL = 100
 def load_rubric(name: str, rootdir: Path, base: Path) -> Rubric:
     """The rubric called `name`, or in the file `name` (relative to `base`).
 
-    A name is looked up in `rubrics/` and `rubrics/induced/` under the rootdir, then among the shipped ones.
+    A name is looked up in `rubrics/` and `rubrics/induced/` under the rootdir, then in the same
+    two folders of the shipped ones.
 
     Raises:
-        SciagentError: unknown name, unreadable or invalid file, or weights its profile can't add up.
+        SciagentError: unknown name, unreadable or invalid file, weights its profile can't add up, or a frozen rubric
+            that was changed.
     """
     path = find_rubric(name, rootdir, base)
     rubric = load_yaml(path, Rubric)
+    check_frozen(rubric, path)
     if problem := _total_problem(rubric):
         raise SciagentError(f"{problem}; use 'profile: weighted'", path=path)
     return rubric
@@ -67,7 +71,12 @@ def find_rubric(name: str, rootdir: Path, base: Path) -> Path:
         if not path.is_file():
             raise SciagentError("no such rubric file", path=path)
         return path
-    folders = [rootdir / "rubrics", rootdir / "rubrics" / "induced", shipped_folder("rubrics")]
+    folders = [
+        rootdir / "rubrics",
+        rootdir / "rubrics" / "induced",
+        shipped_folder("rubrics"),
+        shipped_folder("rubrics") / "induced",
+    ]
     for folder in folders:
         path = folder / f"{name}.yaml"
         if path.is_file():

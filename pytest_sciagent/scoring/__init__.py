@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .best_finding import score_best
 from .checklist100 import points_of_level, score_checklist
 from .interval import Interval, mean
 from .layers import LAYERS, Layer, criteria_of, shares_by_layer
@@ -23,6 +24,7 @@ __all__ = [
     "feasible_criteria",
     "mean",
     "points_of_level",
+    "score_best",
     "score_checklist",
     "score_feasible",
     "score_finding",

@@ -1,0 +1,172 @@
+"""Lint of a rubric: what makes its criteria hard to apply, unfair, or a leak. Each finding says how to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from ..models import Criterion, Rubric
+from ..tasks import Task
+from ..tasks.leaks import Hidden, Lines
+from ..text import normalise_quote, one_line
+
+Rule = Literal[
+    "compound",
+    "vague",
+    "uncheckable",
+    "placeholder",
+    "duplicate",
+    "contradicting",
+    "missing data",
+    "target leaked",
+    "goal without criterion",
+    "invalid",
+]
+ALIKE = 92.0
+LEAK_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """What is wrong with a rubric, where, and what would mend it."""
+
+    rule: Rule
+    where: str
+    what: str
+    suggestion: str
+
+    def told(self) -> str:
+        return f"{self.where}: {self.rule}: {self.what} ({self.suggestion})"
+
+
+_PLACEHOLDER = re.compile(
+    r"\b(?:TODO|TBD|FIXME|XXX|REPLACE|lorem ipsum)\b|\?\?\?|\{\{|\}\}|<[a-z][a-z _-]{1,30}>"
+    r"|\[(?:insert|fill|value|name|number)[^\]]{0,30}\]"
+    r"|\b[A-Za-z]_?(?:mean|std|value)\s*±\s*[A-Za-z]_?(?:std|error)"
+)
+_VAGUE = re.compile(
+    r"\b(?:(?:appropriate|adequate|sufficient|proper|thorough|careful|meaningful|rigorous|convincing|comprehensive)(?:ly)?"
+    r"|reasonabl[ey]|suitabl[ey]|high[- ]quality|good|nice|as needed|if possible|where applicable|etc\.?|and so on|state[- ]of[- ]the[- ]art)(?![\w-])",
+    re.IGNORECASE,
+)
+_MIND = re.compile(
+    r"\b(?:understands?|believes?|is aware|appreciates?|interesting|insightful|elegant|impressive|creative)\b",
+    re.IGNORECASE,
+)
+_COMPOUND = re.compile(
+    r"\?.*\?|\bas well as\b|\band (?:also|additionally)\b|\band (?:does|do|is|are|has|have|was|were)\b[^?]*\?"
+    r"|\band/or\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|without|neither|nor|cannot|can't|mustn't|isn't|doesn't)\b", re.IGNORECASE
+)
+
+
+def lint(rubric: Rubric, task: Task | None = None, data_names: set[str] | None = None) -> list[LintFinding]:
+    """Everything that is wrong with `rubric`.
+
+    task: with it, the text is searched for what the task hides. data_names: what data_sources may name.
+    """
+    found = [finding for criterion in rubric.criteria for finding in _one(criterion, data_names)]
+    found += _pairs(rubric.criteria)
+    found += _goals(rubric)
+    found += _leaks(rubric, task) if task is not None else []
+    return found
+
+
+def _texts(criterion: Criterion) -> dict[str, str]:
+    levels = criterion.levels
+    return {
+        "question": criterion.question,
+        "level 1": levels.full,
+        "level 0.5": levels.half,
+        "level 0": levels.zero,
+        "satisfaction_condition": criterion.satisfaction_condition or "",
+    }
+
+
+def _one(criterion: Criterion, data_names: set[str] | None) -> Iterator[LintFinding]:
+    where = criterion.id
+    every = _texts(criterion) | {
+        "title": criterion.title or "",
+        "boundary": criterion.boundary,
+        "lists": "; ".join((*criterion.required_analysis, *criterion.metrics, *criterion.expected_artifacts)),
+    }
+    for name, text in every.items():
+        if match := _PLACEHOLDER.search(text):
+            yield LintFinding("placeholder", f"{where} {name}", repr(match[0]), "write out what is meant")
+    for name, text in _texts(criterion).items():
+        if match := _VAGUE.search(text):
+            hint = "say what is counted, compared or shown, and how much of it"
+            yield LintFinding("vague", f"{where} {name}", repr(match[0]), hint)
+        if match := _MIND.search(text):
+            hint = "ask for something that stands in a file"
+            yield LintFinding("uncheckable", f"{where} {name}", repr(match[0]), hint)
+    if _COMPOUND.search(criterion.question):
+        yield LintFinding("compound", where, "the question asks more than one thing", "make it two criteria")
+    proof = criterion.check or criterion.required_analysis or criterion.expected_artifacts
+    if criterion.data_sources and not proof:
+        hint = "name the required analysis or an expected artifact"
+        yield LintFinding("uncheckable", where, "nothing says what would prove it", hint)
+    same = [normalise_quote(text).casefold() for name, text in _texts(criterion).items() if name.startswith("level")]
+    if len(set(same)) < len(same):
+        yield LintFinding("contradicting", where, "two levels have one condition", "exactly one level must hold")
+    for name in criterion.data_sources if data_names is not None else ():
+        if name not in data_names:  # type: ignore[operator]
+            yield LintFinding(
+                "missing data", where, f"the task has no {one_line(name, 80)}", "name a file or FILE:COLUMN"
+            )
+
+
+def _pairs(criteria: Sequence[Criterion]) -> Iterator[LintFinding]:
+    """Criteria that ask the same, or the one what the other forbids."""
+    from rapidfuzz import fuzz
+
+    for first, second in combinations(criteria, 2):
+        one, two = (f"{c.question} {c.levels.full}".casefold() for c in (first, second))
+        bare = [_NEGATION.sub(" ", text) for text in (one, two)]
+        if fuzz.ratio(*bare) < ALIKE:
+            continue
+        negations = [len(_NEGATION.findall(text)) for text in (one, two)]
+        where = f"{first.id}, {second.id}"
+        if sum(negations) % 2:
+            yield LintFinding("contradicting", where, "the one asks for what the other forbids", "keep one")
+        else:
+            yield LintFinding("duplicate", where, "they ask the same", "keep one")
+
+
+def _goals(rubric: Rubric) -> Iterator[LintFinding]:
+    served = {criterion.dimension for criterion in rubric.criteria} | {g for c in rubric.criteria for g in c.goals}
+    for dimension in rubric.dimensions:
+        if dimension.id not in served:
+            hint = "write a criterion for it, or leave it out"
+            yield LintFinding("goal without criterion", dimension.id, "no criterion tests it", hint)
+
+
+def _leaks(rubric: Rubric, task: Task) -> Iterator[LintFinding]:
+    hidden = Hidden(task)
+    for criterion in rubric.criteria:
+        plain = criterion.model_dump(mode="json", exclude={"weight", "id"})
+        lines = Lines.of("\n".join(_strings(plain)))
+        name = criterion.id
+        leaks = [*hidden.sources(name, lines), *hidden.cited_authors(name, lines)]
+        leaks += [*hidden.title_words(name, lines), *hidden.values(name, lines, LEAK_DIGITS)]
+        for leak in leaks:
+            yield LintFinding(
+                "target leaked", name, leak.kind, "a rubric must not give the hidden study away: reword it"
+            )
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings(inner)

@@ -67,6 +67,29 @@ _COMMON = (
     ),
     click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
     click.option(
+        "--provider",
+        "providers",
+        multiple=True,
+        metavar="NAME[=URL]",
+        help="Where literature is searched (repeatable): arxiv, openalex, semantic-scholar, tavily, local=FOLDER. The "
+        "task's own literature/ is always searched first.",
+    ),
+    click.option("--offline", is_flag=True, help="Search what earlier searches have left in .sciagent/http alone."),
+    click.option(
+        "--blocklist",
+        "blocklists",
+        multiple=True,
+        type=PATH,
+        help="Studies that must not be found, beside the one that the task hides (YAML; repeatable).",
+    ),
+    click.option(
+        "--blocked",
+        type=PATH,
+        default=None,
+        metavar="FILE",
+        help="For the evaluator alone: what was blocked (default: .sciagent/evaluator/TASK.blocked.jsonl).",
+    ),
+    click.option(
         "--stages",
         type=click.Choice(["all", "skeleton"]),
         default="all",
@@ -98,8 +121,10 @@ def _identity(judge: str | None, parameters: tuple[str, ...]) -> JudgeIdentity |
 
 def _induction(task_name: str, given: dict[str, Any]) -> Induction:
     from ..induction.asking import Desk
-    from ..induction.literature import ground
+    from ..induction.blocklist import task_blocklist
+    from ..induction.literature import Grounding
     from ..induction.pipeline import Induction, Switches
+    from ..induction.providers import Http, make_provider
     from ..induction.states import StateFolder
     from ..judging.clients import make_client
     from ..judging.handoff import read_answers
@@ -126,7 +151,12 @@ def _induction(task_name: str, given: dict[str, Any]) -> Induction:
     switches = Switches(
         stages, not given["no_literature"], not given["no_data"], given["second_skeleton"], given["critique"]
     )
-    return Induction(task, desk, switches, partial(ground, desk), lambda line: click.echo(clean(line)))
+    blocked = given["blocked"] or Path(".sciagent") / "evaluator" / f"{task.id}.blocked.jsonl"
+    blocklist = task_blocklist(task, given["blocklists"], blocked)
+    http = Http(Path(".sciagent") / "http", offline=given["offline"])
+    providers = [make_provider(name, http) for name in given["providers"]]
+    grounding = Grounding(desk, task, providers, blocklist)
+    return Induction(task, desk, switches, grounding, lambda line: click.echo(clean(line)))
 
 
 def _run(work: Callable[[Induction], object], task: str, given: dict[str, Any]) -> int:

@@ -48,8 +48,9 @@ _PLACEHOLDER = re.compile(
     r"|\b[A-Za-z]_?(?:mean|std|value)\s*±\s*[A-Za-z]_?(?:std|error)"
 )
 _VAGUE = re.compile(
-    r"\b(?:(?:appropriate|adequate|sufficient|proper|thorough|careful|meaningful|rigorous|convincing|comprehensive)(?:ly)?"
-    r"|reasonabl[ey]|suitabl[ey]|high[- ]quality|good|nice|as needed|if possible|where applicable|etc\.?|and so on|state[- ]of[- ]the[- ]art)(?![\w-])",
+    r"\b(?:(?:appropriate|adequate|sufficient|proper|thorough|careful|meaningful|rigorous|convincing|comprehensive)"
+    r"(?:ly)?|reasonabl[ey]|suitabl[ey]|high[- ]quality|good|nice|as needed|if possible|where applicable|etc\.?"
+    r"|and so on|state[- ]of[- ]the[- ]art)(?![\w-])",
     re.IGNORECASE,
 )
 _MIND = re.compile(

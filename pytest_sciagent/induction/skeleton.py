@@ -18,7 +18,8 @@ MOST_MERGED = 10
 _NUMBER = re.compile(r"(?<![A-Za-z_])\d+(?:[.,]\d+)?")
 _METHODS = (
     r"regress\w*|bootstrap\w*|permutation|jackknife|cross[- ]?validat\w*|anova|ancova|manova|t[- ]tests?"
-    r"|chi[- ]?squared?|p[- ]?values?|confidence intervals?|credible intervals?|least squares|fourier|periodogram|wavelets?|spectral"
+    r"|chi[- ]?squared?|p[- ]?values?|confidence intervals?|credible intervals?|least squares|fourier"
+    r"|periodogram|wavelets?|spectral"
     r"|autocorrelation|arima|kalman|gaussian process\w*|random forests?|gradient boost\w*|neural networks?|svm|lasso"
     r"|principal component\w*|pca|k[- ]means|cluster analysis|mcmc|bayes\w*|maximum likelihood|likelihood ratio|aic|bic"
     r"|r[- ]?squared|r²|rmse|mae|mape|auc|roc|f1|accuracy|precision|recall|mann[- ]?\w+|spearman|pearson|kendall"

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Literal
 from urllib.parse import unquote
 
+from ..models import Source
 from ..text import one_line
 from .task import Task
 
@@ -116,23 +117,21 @@ class Lines:
                 yield number, line
 
 
-class Hidden:
-    """What the hidden half of one task would give away."""
+class SourceTraces:
+    """What gives a study away: its DOI, arXiv id, title, authors and fingerprints."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        source = task.source
+    def __init__(self, source: Source | None) -> None:
+        self.source = source
         self._doi = fold(source.doi) if source is not None and source.doi else ""
         self._arxiv = source.arxiv.lower().removeprefix("arxiv:") if source is not None and source.arxiv else ""
         self._title = fold(source.title) if source is not None else ""
         self.authors = tuple(_surname(author) for author in source.authors) if source is not None else ()
         self._fingerprints = tuple(fold(f) for f in source.fingerprints) if source is not None else ()
-        self.quantities = [(q.key, q.value) for card in task.cards for q in card.quantities]
 
     def sources(self, file: str, lines: Lines) -> Iterator[Leak]:
         """Traces of the source study in `lines`: DOI, arXiv id, title and fingerprints."""
         if self._doi:
-            yield from self._all("doi", file, lines, self._doi, self.task.source.doi)  # type: ignore[union-attr, arg-type]
+            yield from self._all("doi", file, lines, self._doi, self.source.doi)  # type: ignore[union-attr, arg-type]
         if self._arxiv:
             for number, line in lines.lines:
                 found = {(m[1] or m[2]).lower().replace("_", ".") for m in _ARXIV.finditer(line)}
@@ -199,6 +198,15 @@ class Hidden:
             cited = re.search(rf"{name}(?:\s+et\s+al|,?\s+\(?(?:1[89]|20)\d\d|,?\s+[A-Z]\.\s|'s\s+(?:paper|study))", line)
             if len(named) > 1 or cited:
                 yield Leak("author", file, number, f"authors {', '.join(named)}", passage(line, named[0]))
+
+
+class Hidden(SourceTraces):
+    """What the hidden half of one task would give away: the study behind it, and the reference values."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.source)
+        self.task = task
+        self.quantities = [(q.key, q.value) for card in task.cards for q in card.quantities]
 
     def values(self, file: str, lines: Lines, digits: int) -> Iterator[Leak]:
         """Numbers that are a reference value, digit by digit, with at least `digits` significant digits."""

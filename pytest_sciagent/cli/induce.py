@@ -155,6 +155,7 @@ def _induction(task_name: str, given: dict[str, Any]) -> Induction:
     blocklist = task_blocklist(task, given["blocklists"], blocked)
     http = Http(Path(".sciagent") / "http", offline=given["offline"])
     providers = [make_provider(name, http) for name in given["providers"]]
+    desk.guard = blocklist.blocks_text
     grounding = Grounding(desk, task, providers, blocklist)
     return Induction(task, desk, switches, grounding, lambda line: click.echo(clean(line)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -91,6 +91,7 @@ class Desk:
     """Where an induction's questions go. New answers are recorded in the state folder at once.
 
     judge: who answers. make_client: a connection to ask by; None for a hand-off. given: answers that came back.
+    guard: whether a text (for the question it is given) must not be sent.
     used: keys of the answers that were read since it was last emptied.
     """
 
@@ -100,6 +101,7 @@ class Desk:
     make_client: Callable[[], Client] | None = None
     terms: Terms = field(default_factory=lambda: Terms(in_flight=4))
     given: Sequence[Answer] = ()
+    guard: Callable[[str, str], bool] = lambda text, what: False
     used: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -127,6 +129,10 @@ class Desk:
             raise SciagentError("this stage asks a model: name one with --judge KIND:MODEL, such as handoff:NAME")
         pending = []
         for ask in asks:
+            if any(self.guard(text, ask.name) for text in strings_in(dict(ask.values))):
+                raise SciagentError(
+                    f"what {ask.name!r} would show names a study that no model may know: it is not sent"
+                )
             context = AnswerContext(self.ledger, ask, self._record)
             self._take_in(ask, judge, context)
             if context.is_open(ask.request.key(judge)):
@@ -175,3 +181,15 @@ class Desk:
         """The keys of the answers read since the last call: what the state that is made now rests on."""
         keys, self.used = tuple(dict.fromkeys(self.used)), []
         return keys
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Every text in plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from strings_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from strings_in(inner)

@@ -12,6 +12,7 @@ from ..models import Criterion, Rubric
 from ..tasks import Task
 from ..tasks.leaks import Hidden, Lines
 from ..text import normalise_quote, one_line
+from .asking import strings_in
 
 Rule = Literal[
     "compound",
@@ -152,7 +153,7 @@ def _leaks(rubric: Rubric, task: Task) -> Iterator[LintFinding]:
     hidden = Hidden(task)
     for criterion in rubric.criteria:
         plain = criterion.model_dump(mode="json", exclude={"weight", "id"})
-        lines = Lines.of("\n".join(_strings(plain)))
+        lines = Lines.of("\n".join(strings_in(plain)))
         name = criterion.id
         leaks = [*hidden.sources(name, lines), *hidden.cited_authors(name, lines)]
         leaks += [*hidden.title_words(name, lines), *hidden.values(name, lines, LEAK_DIGITS)]
@@ -160,14 +161,3 @@ def _leaks(rubric: Rubric, task: Task) -> Iterator[LintFinding]:
             yield LintFinding(
                 "target leaked", name, leak.kind, "a rubric must not give the hidden study away: reword it"
             )
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _strings(inner)

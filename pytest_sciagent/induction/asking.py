@@ -139,6 +139,7 @@ class Desk:
                 pending.append((ask, context))
         if pending:
             self._put(pending, judge)
+        (self.folder.path / OPEN_FILE).unlink(missing_ok=True)
         return [self._answer(ask, judge) for ask in asks]
 
     def one(self, ask: Ask[M]) -> M:

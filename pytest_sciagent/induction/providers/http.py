@@ -121,12 +121,12 @@ class Http:
 
 
 def _bounded(response: httpx2.Response) -> bytes:
-    found = b""
+    found = bytearray()
     for piece in response.iter_bytes():
         found += piece
         if len(found) > MAX_BYTES:
             raise SearchFailed(f"an answer of more than {MAX_BYTES:,} bytes")
-    return found
+    return bytes(found)
 
 
 def _retry_after(told: str | None) -> float | None:

@@ -43,7 +43,7 @@ def atom(papers: Sequence[Paper], total: int) -> bytes:
             else ""
         )
         entries.append(
-            f"<entry><id>http://arxiv.org/abs/{paper.arxiv or f'9001.0000{number}'}v2</id>"
+            f"<entry><id>http://arxiv.org/abs/{paper.arxiv or f'8801.0000{number}'}v2</id>"
             f"<title>{escape(paper.title)}</title><summary>{escape(paper.abstract)}</summary>"
             f"<published>{paper.date}T00:00:00Z</published>{names}{doi}</entry>"
         )

@@ -74,6 +74,14 @@ _COMMON = (
         help="Where literature is searched (repeatable): arxiv, openalex, semantic-scholar, tavily, local=FOLDER. The "
         "task's own literature/ is always searched first.",
     ),
+    click.option(
+        "--pause",
+        type=click.FloatRange(0),
+        default=1.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="At least so long between two requests to one provider.",
+    ),
     click.option("--offline", is_flag=True, help="Search what earlier searches have left in .sciagent/http alone."),
     click.option(
         "--blocklist",
@@ -153,7 +161,7 @@ def _induction(task_name: str, given: dict[str, Any]) -> Induction:
     )
     blocked = given["blocked"] or Path(".sciagent") / "evaluator" / f"{task.id}.blocked.jsonl"
     blocklist = task_blocklist(task, given["blocklists"], blocked)
-    http = Http(Path(".sciagent") / "http", offline=given["offline"])
+    http = Http(Path(".sciagent") / "http", offline=given["offline"], pause_s=given["pause"])
     providers = [make_provider(name, http) for name in given["providers"]]
     desk.guard = blocklist.blocks_text
     grounding = Grounding(desk, task, providers, blocklist)

@@ -26,6 +26,7 @@ from .providers.base import Publication, bare_arxiv, bare_doi
 TITLE_ALIKE = 88.0
 SHORT_TITLE = 4
 """Titles of fewer words are compared as wholes only: their words stand in any other title too easily."""
+LONG_ENOUGH = 0.7
 YEARS_APART = 2
 
 
@@ -89,7 +90,10 @@ class _Target:
 
         if fuzz.ratio(self.title, title) >= TITLE_ALIKE:
             return True
-        return len(self.title.split()) >= SHORT_TITLE and fuzz.token_set_ratio(self.title, title) >= TITLE_ALIKE + 4
+        words = len(self.title.split())
+        if words < SHORT_TITLE or len(title.split()) < LONG_ENOUGH * words:
+            return False  # a few of its words alone are the words of any title
+        return fuzz.token_set_ratio(self.title, title) >= TITLE_ALIKE + 4
 
     def why_text(self, text: str) -> str | None:
         """Which trace of this study stands in a text."""
@@ -114,7 +118,7 @@ class Blocklist:
     t0: str | None = None
     log: Path | None = None
     _made: list[_Target] = field(default_factory=list)
-    _told: list[str] = field(default_factory=list)
+    _told: list[dict[str, str | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._made = [_Target(paper) for paper in self.targets]
@@ -124,14 +128,14 @@ class Blocklist:
         it needs a date before the cut-off."""
         why = self._why(found, whole, dated)
         if why is not None:
-            self._note({"time": now(), "why": why, "title": found.title, "doi": found.doi, "provider": found.provider})
+            self._note({"why": why, "title": found.title, "doi": found.doi, "provider": found.provider})
         return why is not None
 
     def blocks_text(self, text: str, what: str) -> bool:
         """Whether a text for the model (`what` it is) holds a trace of a target."""
         why = next((why for target in self._made if (why := target.why_text(text)) is not None), None)
         if why is not None:
-            self._note({"time": now(), "why": why, "text": what})
+            self._note({"why": why, "text": what})
         return why is not None
 
     def _why(self, found: Publication, whole: str | None, dated: bool) -> str | None:
@@ -151,18 +155,15 @@ class Blocklist:
         return any(host == name or host.endswith(f".{name}") for name in map(str.lower, self.domains))
 
     def _note(self, told: dict[str, str | None]) -> None:
-        line = json.dumps(told, ensure_ascii=False)
-        if self.log is None or line in self._told:
+        if told in self._told:  # found by several searches
             return
-        self._told.append(line)
+        self._told.append(told)
+        if self.log is None:
+            return
+        line = json.dumps({"time": now(), **told}, ensure_ascii=False)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("a", encoding="utf-8") as handle:
             handle.write(line + "\n")
-
-    @property
-    def count(self) -> int:
-        """How many publications and texts were blocked."""
-        return len(self._told)
 
 
 def _before(date: str | None, t0: str) -> bool:

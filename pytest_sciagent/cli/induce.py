@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import SciagentError
 from ..text import clean
 from .common import PATH, named_task
+from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
 
 if TYPE_CHECKING:
     from ..induction.pipeline import Induction, Stages
-    from ..models import JudgeIdentity, Rubric
-
-NOT_DONE = 1
+    from ..models import Rubric
 
 
 class _Stages(click.Group):
@@ -46,22 +43,7 @@ def induce() -> None:
 
 
 _COMMON = (
-    click.option(
-        "--judge", "judge", default=None, metavar="KIND:MODEL", help="Who answers: openai:, anthropic:, handoff:NAME."
-    ),
-    click.option(
-        "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter to send (repeatable)."
-    ),
-    click.option("--base-url", default=None, help="Another server than the provider's own."),
-    click.option("--max-calls", type=click.IntRange(1), default=None, help="Stop asking after so many calls."),
-    click.option(
-        "--max-cost",
-        type=click.FloatRange(0, min_open=True),
-        default=None,
-        metavar="USD",
-        help="Stop asking at this cost.",
-    ),
-    click.option("--answers", type=PATH, default=None, help="Answers to a hand-off (JSON lines) to take in first."),
+    *JUDGE_OPTIONS,
     click.option(
         "--state", type=PATH, default=None, metavar="DIR", help="State folder (default: .sciagent/induction/TASK)."
     ),
@@ -111,50 +93,14 @@ _COMMON = (
 )
 
 
-def _common(command: Any) -> Any:
-    for option in reversed(_COMMON):
-        command = option(command)
-    return command
-
-
-def _identity(judge: str | None, parameters: tuple[str, ...]) -> JudgeIdentity | None:
-    from ..judging.handoff import handoff_identity
-    from ..judging.identity import parse_identity
-
-    if judge is None:
-        return None
-    identity = parse_identity(judge, parameters)
-    return handoff_identity(identity.model, "item") if identity.kind == "handoff" else identity
-
-
 def _induction(task_name: str, given: dict[str, Any]) -> Induction:
-    from ..induction.asking import Desk
     from ..induction.blocklist import task_blocklist
     from ..induction.literature import Grounding
     from ..induction.pipeline import Induction, Switches
     from ..induction.providers import Http, make_provider
-    from ..induction.states import StateFolder
-    from ..judging.clients import make_client
-    from ..judging.handoff import read_answers
-    from ..judging.prices import find_price
-    from ..judging.pump import Terms
-    from ..judging.quota import Budget
 
     task = named_task(task_name, given["tasks"])
-    folder = StateFolder(given["state"] or Path(".sciagent") / "induction" / task.id)
-    judge = _identity(given["judge"], given["parameters"])
-    connect = None
-    terms = Terms(in_flight=4)
-    if judge is not None and judge.kind != "handoff":
-        connect = partial(make_client, judge, base_url=given["base_url"], api_key=None)
-        price = find_price(judge)
-        if given["max_cost"] is not None and price is None:
-            raise SciagentError(f"--max-cost: no price is known for {judge.label}; use --max-calls")
-        limited = given["max_calls"] is not None or given["max_cost"] is not None
-        budget = Budget(folder.path / "budget.json", max_calls=given["max_calls"], max_cost_usd=given["max_cost"])
-        terms = Terms(in_flight=4, price=price, budget=budget if limited else None)
-    answers = read_answers(given["answers"]) if given["answers"] is not None else ()
-    desk = Desk(task.id, folder, judge, connect, terms, answers)
+    desk = desk_of(task, given["state"] or Path(".sciagent") / "induction" / task.id, given)
     stages: Stages = given["stages"]
     switches = Switches(
         stages, not given["no_literature"], not given["no_data"], given["second_skeleton"], given["critique"]
@@ -170,25 +116,13 @@ def _induction(task_name: str, given: dict[str, Any]) -> Induction:
 
 def _run(work: Callable[[Induction], object], task: str, given: dict[str, Any]) -> int:
     """Do `work`; open questions of a hand-off end it with exit code 1, and are told."""
-    from ..induction.asking import OpenQuestions
-
     induction = _induction(task, given)
-    try:
-        work(induction)
-    except OpenQuestions as error:
-        for problem in induction.desk.problems:
-            click.echo(f"not taken: {clean(problem)}", err=True)
-        click.echo(
-            f"{error.count} open question{'s' if error.count > 1 else ''} in {error.path}; answer with lines "
-            '{"id": ..., "answer": {...}} and run again with --answers FILE'
-        )
-        return NOT_DONE
-    return 0
+    return 0 if answered(induction.desk, lambda: work(induction)) else NOT_DONE
 
 
 @induce.command("skeleton")
 @click.argument("task")
-@_common
+@with_options(*_COMMON)
 def induce_skeleton(task: str, **given: Any) -> int:
     """Goals from the instruction of TASK alone."""
     return _run(lambda induction: induction.skeleton, task, given)
@@ -196,7 +130,7 @@ def induce_skeleton(task: str, **given: Any) -> int:
 
 @induce.command("literature")
 @click.argument("task")
-@_common
+@with_options(*_COMMON)
 def induce_literature(task: str, **given: Any) -> int:
     """What the literature says about meeting the goals of TASK."""
     return _run(lambda induction: induction.literature, task, given)
@@ -204,7 +138,7 @@ def induce_literature(task: str, **given: Any) -> int:
 
 @induce.command("data")
 @click.argument("task")
-@_common
+@with_options(*_COMMON)
 def induce_data(task: str, **given: Any) -> int:
     """What the data of TASK are (by code) and mean (by a model), and which goals they allow for."""
     return _run(lambda induction: induction.data, task, given)
@@ -212,7 +146,7 @@ def induce_data(task: str, **given: Any) -> int:
 
 @induce.command("criteria")
 @click.argument("task")
-@_common
+@with_options(*_COMMON)
 def induce_criteria(task: str, **given: Any) -> int:
     """Criteria for TASK, from goals, literature and data."""
     return _run(lambda induction: induction.criteria, task, given)
@@ -220,7 +154,7 @@ def induce_criteria(task: str, **given: Any) -> int:
 
 @induce.command("all")
 @click.argument("task")
-@_common
+@with_options(*_COMMON)
 @click.option(
     "-o", "--output", type=PATH, default=None, help="The rubric to write (default: rubrics/induced/TASK.yaml)."
 )

@@ -1,14 +1,15 @@
-"""Commands about rubrics: lint, freeze."""
+"""Commands about rubrics: lint, freeze, quality."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..text import clean
 from .common import PATH, named_task
+from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
 
 if TYPE_CHECKING:
     from ..models import Rubric
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def rubric() -> None:
-    """Check rubrics, and freeze them."""
+    """Check rubrics, freeze them, measure how good they are."""
 
 
 _TASK = click.option("--task", default=None, help="The task it is for (default: the rubric's own task_id).")
@@ -85,4 +86,65 @@ def rubric_freeze(file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
         return 1
     click.echo(f"frozen: {file}, version {frozen.version}, {frozen.frozen_at}")
     click.echo(f"digest: {frozen.digest}")
+    return 0
+
+
+@rubric.command("quality")
+@click.argument("files", nargs=-1, required=True, type=PATH)
+@with_options(*JUDGE_OPTIONS)
+@_TASK
+@_TASKS
+@click.option("--gold", type=PATH, default=None, help="A gold checklist (a rubric): which of its items are entailed.")
+@click.option("-o", "--output", type=PATH, default=None, help="Write the measures as JSON, too.")
+def rubric_quality(
+    files: tuple[Path, ...],
+    task: str | None,
+    tasks: tuple[Path, ...],
+    gold: Path | None,
+    output: Path | None,
+    **given: Any,
+) -> int:
+    """Have a model mark the rubrics in FILES (all of one task) from 1 to 5 on four axes, each by itself.
+
+    Give the skeleton's rubric (sciagent induce --stages skeleton) and the full one to see what the further stages add.
+    With --gold, also what share of a gold checklist's weight each covers, and which items are lost. Exit code 1:
+    questions are open (hand-off).
+    """
+    import json
+
+    from ..documents import load_yaml
+    from ..errors import SciagentError
+    from ..induction.quality import measure_coverage, measure_quality
+    from ..ledger.store import write_atomically
+    from ..models import Rubric
+
+    loaded = [_loaded(path, task, tasks) for path in files]
+    made_for = {found.id: found for _, found in loaded if found is not None}
+    if len(made_for) != 1:
+        raise SciagentError("name rubrics of one task, or the task by --task")
+    (about,) = made_for.values()
+    rubrics = [found for found, _ in loaded]
+    checklist = load_yaml(gold, Rubric) if gold is not None else None
+    desk = desk_of(about, Path(".sciagent") / "quality" / about.id, given)
+    results: list[dict[str, Any]] = []
+
+    def work() -> None:
+        marks = measure_quality(desk, about, rubrics)
+        for path, found, marked in zip(files, rubrics, marks, strict=True):
+            told: dict[str, Any] = {"file": str(path), "digest": found.digest, "marks": marked}
+            if checklist is not None:
+                covered = measure_coverage(desk, checklist, found)
+                told["coverage"] = {"share": covered.share, "entailed": covered.entailed, "lost": covered.lost}
+            results.append(told)
+
+    if not answered(desk, work):
+        return NOT_DONE
+    for one in results:
+        shown = ", ".join(f"{axis.replace('_', ' ')} {mark}" for axis, mark in one["marks"].items())
+        click.echo(f"{one['file']}: {shown}")
+        if "coverage" in one:
+            lost = ", ".join(one["coverage"]["lost"]) or "nothing"
+            click.echo(f"  covers {one['coverage']['share']:.0%} of the gold weight; lost: {lost}")
+    if output is not None:
+        write_atomically(output, json.dumps({"judge": given["judge"], "rubrics": results}, indent=1) + "\n")
     return 0

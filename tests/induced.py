@@ -80,8 +80,7 @@ LISTS = ("metrics", "baselines", "controls", "robustness_checks", "evidence_form
 GROUNDING: dict[str, Any] = {
     "rationale": "They tell methods.",
     "goals": [
-        {"goal_id": i, "sources": ["L1"], "methods": ["least squares"], **{name: [] for name in LISTS}}
-        for i in IDS
+        {"goal_id": i, "sources": ["L1"], "methods": ["least squares"], **{name: [] for name in LISTS}} for i in IDS
     ],
 }
 SUBJECTS = (
@@ -162,9 +161,13 @@ class Model:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._server.__exit__(kind, error, at)
 
+    @property
+    def url(self) -> str:
+        return self._server.openai_url
+
     def induce(self, *args: str) -> tuple[int, str, str]:
         """`sciagent induce`, with this model."""
-        return sciagent("induce", *args, "--pause=0", "--judge=openai:m-1", f"--base-url={self._server.openai_url}")
+        return sciagent("induce", *args, "--pause=0", "--judge=openai:m-1", f"--base-url={self.url}")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -129,11 +129,11 @@ def _pairs(criteria: Sequence[Criterion]) -> Iterator[LintFinding]:
     from rapidfuzz import fuzz
 
     for first, second in combinations(criteria, 2):
-        one, two = (f"{c.question} {c.levels.full}".casefold() for c in (first, second))
-        bare = [_NEGATION.sub(" ", text) for text in (one, two)]
-        if fuzz.ratio(*bare) < ALIKE:
+        pairs = [(first.question, second.question), (first.levels.full, second.levels.full)]
+        if any(fuzz.ratio(*(_NEGATION.sub(" ", text).casefold() for text in pair)) < ALIKE for pair in pairs):
             continue
-        negations = [len(_NEGATION.findall(text)) for text in (one, two)]
+        texts = [f"{c.question} {c.levels.full}" for c in (first, second)]
+        negations = [len(_NEGATION.findall(text)) for text in texts]
         where = f"{first.id}, {second.id}"
         if sum(negations) % 2:
             yield LintFinding("contradicting", where, "the one asks for what the other forbids", "keep one")

@@ -108,14 +108,15 @@ class Induction:
 
     def record(self) -> InductionRecord:
         """How the rubric was made: every recorded answer, and the digest of each state."""
-        folder = self.desk.folder
-        models: dict[str, type[State]] = {
-            SKELETON: Skeleton,
-            LITERATURE: Literature,
-            DATA: DataProfile,
-            CRITERIA: Criteria,
+        folder, switches = self.desk.folder, self.switches
+        whole = switches.stages == "all"
+        made: dict[str, tuple[type[State], bool]] = {
+            SKELETON: (Skeleton, True),
+            LITERATURE: (Literature, whole and switches.literature),
+            DATA: (DataProfile, whole and switches.data),
+            CRITERIA: (Criteria, whole),
         }
-        states = {name: folder.load(name, model) for name, model in models.items() if folder.file(name).is_file()}
+        states = {name: folder.load(name, model) for name, (model, wanted) in made.items() if wanted}
         used = {key for state in states.values() for key in state.answers}
         criteria, literature = states.get(CRITERIA), states.get(LITERATURE)
         return InductionRecord(

@@ -234,3 +234,33 @@ def test_the_providers_of_an_unknown_task_are_not_asked(tmp_path: Path, monkeypa
         code, _, err = sciagent("induce", "literature", "nothing", f"--provider=arxiv={services.url}")
     assert (code, services.requests) == (4, [])
     assert "no task named" in err
+
+
+def test_a_prior_art_snapshot_leaves_out_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = tmp_path / "tasks" / "levels"
+    write_task(task)
+    (task / "hidden").mkdir()
+    (task / "hidden" / "source.yaml").write_text(
+        "schema: sciagent-source/1\ntitle: Levels of hidden basins in spring\nfirst_public: 2001-01-01\n"
+    )
+    papers = [Paper("LEVELS of hidden basins, in spring"), Paper("Other levels", "Rows.", "1990-02-03", doi="10.1/x")]
+    late = Paper("Later levels", "Rows.", "2020-01-01")
+
+    def graph_is_down(path: str, n: int) -> tuple[int, dict[str, str], bytes] | None:
+        return (404, {}, b"") if path.startswith("/graph") else None
+
+    with Services({"openalex": [*papers, late], "arxiv": papers}, graph_is_down) as services:
+        names = [f"--provider={name}={services.url}" for name in ("openalex", "arxiv", "semantic-scholar")]
+        command = ("task", "prior-art", "tasks/levels", "--query=levels of rows", "--pause=0", *names)
+        code, out, _ = sciagent(*command, "--until=2010-01-01")
+        assert (code, "1 publications from 3 searches (1 failed)" in out) == (1, True)
+        assert sciagent(*command)[0] == 4
+        assert sciagent(*command, "--force")[0] == 1
+    from pytest_sciagent.tasks import Task
+
+    found = Task.load(task)
+    assert found.prior_art is not None
+    assert [hit.title for hit in found.prior_art.hits] == ["Other levels", "Later levels"]
+    assert [hit.title for hit in found.earlier_hits] == ["Other levels"]
+    assert [query.complete for query in found.prior_art.queries] == [True, True, False]

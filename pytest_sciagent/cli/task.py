@@ -71,3 +71,49 @@ def task_check(folders: tuple[Path, ...], rubric: str | None) -> int:
             for problem in answer.problems:
                 click.echo(f"          {clean(problem)}")
     return 1 if bad else 0
+
+
+@task.command("prior-art")
+@click.argument("folder", type=PATH)
+@click.option("--query", "queries", multiple=True, required=True, help="A few plain words to search for (repeatable).")
+@click.option(
+    "--provider",
+    "providers",
+    multiple=True,
+    required=True,
+    metavar="NAME[=URL]",
+    help="arxiv, openalex, semantic-scholar, tavily, local=FOLDER (repeatable).",
+)
+@click.option("--until", default=None, metavar="YYYY-MM-DD", help="Leave out what is later, or has no date.")
+@click.option("--pause", type=click.FloatRange(0), default=1.0, show_default=True, metavar="SECONDS")
+@click.option("--force", is_flag=True, help="Replace the snapshot that is there.")
+def task_prior_art(
+    folder: Path, queries: tuple[str, ...], providers: tuple[str, ...], until: str | None, pause: float, force: bool
+) -> int:
+    """Fill the literature snapshot of the task in FOLDER (hidden/prior_art.yaml), which novelty is judged against.
+
+    The study behind the task is left out. Look the snapshot through before you use it: the first twelve publications
+    with a whole date before T0 are compared with findings. Exit code 1: a search failed, and is recorded as incomplete.
+    """
+    import re
+
+    import yaml
+
+    from ..errors import SciagentError
+    from ..induction.prior_art import search_prior_art
+    from ..induction.providers import Http, make_provider
+    from ..ledger.store import write_atomically
+    from ..tasks import Task
+
+    path = folder / "hidden" / "prior_art.yaml"
+    if path.exists() and not force:
+        raise SciagentError("there is a snapshot already; replace it with --force", path=path)
+    if until is not None and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", until):
+        raise SciagentError(f"--until {until}: write YYYY-MM-DD")
+    http = Http(Path(".sciagent") / "http", pause_s=pause)
+    made = search_prior_art(Task.load(folder), queries, [make_provider(name, http) for name in providers], until)
+    plain = made.model_dump(mode="json", by_alias=True)
+    write_atomically(path, yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110))
+    failed = sum(not query.complete for query in made.queries)
+    click.echo(f"{len(made.hits)} publications from {len(made.queries)} searches ({failed} failed), written to {path}")
+    return 1 if failed else 0

@@ -280,6 +280,8 @@ class Case:
     def _votings(self, finding: Finding, rubrics: Sequence[Rubric], judge: Judge) -> Iterator[tuple[Voting, bool]]:
         """The criteria that a judge may be asked about, each with whether it waits for an answer about the run."""
         for rubric in rubrics:
+            if rubric.task_id not in (None, self.run.manifest.task_id):
+                continue
             for criterion in rubric.criteria:
                 if criterion.judge and criterion.scope == "finding":
                     try:

@@ -20,6 +20,7 @@ from pytest_sciagent.documents import load_yaml
 from pytest_sciagent.induction.skeleton import stands_in
 from pytest_sciagent.models import Criterion, Rubric
 from pytest_sciagent.rubrics import load_rubric
+from pytest_sciagent.rubrics.frozen import FreezeRecord, FrozenVersion, record_text
 from pytest_sciagent.scoring import score_best
 
 STATE = Path(".sciagent/induction/levels")
@@ -390,35 +391,50 @@ def test_an_edit_is_another_version() -> None:
 
 
 def session(cohort: Cohort, frozen_at: str, *args: str) -> tuple[int, str]:
-    """A session of a run that began in 2026 by an induced rubric that was frozen at some time."""
-    from pytest_sciagent.rubrics.frozen import FreezeRecord, FrozenVersion, record_text
-
-    text = (
-        Path("rubrics/small.yaml")
-        .read_text()
-        .replace("kind: curated", f"kind: induced\ntask_id: t1\nfrozen_at: '{frozen_at}'")
-    )
+    """A session by an induced rubric that was frozen at some time."""
     path = Path("rubrics/small.yaml")
-    path.write_text(text)
+    if "frozen_at" not in path.read_text():
+        induced = f"kind: induced\ntask_id: t1\nfrozen_at: '{frozen_at}'"
+        path.write_text(path.read_text().replace("kind: curated", induced))
     version = FrozenVersion(version="1", digest=load_yaml(path, Rubric).digest, frozen_at=frozen_at)
     path.with_name("small.frozen.json").write_text(record_text(FreezeRecord(rubric="small", versions=(version,))))
     result = cohort.pytester.runpytest("--sciagent-run=runs", "--sciagent-rubric=small", *args)
     return int(result.ret), "\n".join([*result.outlines, *result.errlines])
 
 
-def test_a_rubric_frozen_after_the_run_began_is_refused(cohort: Cohort) -> None:
+@pytest.mark.parametrize(
+    ("frozen_at", "started_at", "why"),
+    [
+        ("2026-05-01T00:00:00Z", "2026-05-01T00:00:01Z", None),
+        ("2026-05-01T00:30:00Z", "2026-05-01T02:00:00+02:00", "after the run began"),
+        ("2026-05-02T00:00:00Z", "2026-05-01T00:00:00Z", "after the run began"),
+        ("2026-05-01T00:00:00Z", None, "does not tell when it began"),
+    ],
+)
+def test_a_rubric_frozen_after_the_run_began_is_refused(
+    cohort: Cohort, frozen_at: str, started_at: str | None, why: str | None
+) -> None:
     cohort.run("alpha")
     manifest = next(Path("runs").rglob("run.json"))
-    started = json.loads(manifest.read_text())["started_at"]
-    code, told = session(cohort, "2099-01-01T00:00:00Z")
-    assert code == 4
-    assert "it could have been written with the outcome in view" in told
-    code, told = session(cohort, "2099-01-01T00:00:00Z", "--sciagent-allow-late-rubric")
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"started_at": started_at}))
+    code, told = session(cohort, frozen_at)
+    assert (code == 4) is (why is not None), told
+    if why is None:
+        assert "outcome in view" not in told
+        return
+    assert f"{why}" in told
+    code, told = session(cohort, frozen_at, "--sciagent-allow-late-rubric")
     assert code in {0, 1}
-    assert "with the outcome in view" in told
-    if started is not None:
-        code, told = session(cohort, "2001-01-01T00:00:00Z")
-        assert (code in {0, 1}, "outcome in view" in told) == (True, False)
+    assert "it could have been written with the outcome in view" in told
+
+
+def test_an_induced_rubric_that_is_not_frozen_is_refused(cohort: Cohort) -> None:
+    cohort.run("alpha")
+    path = Path("rubrics/small.yaml")
+    path.write_text(path.read_text().replace("kind: curated", "kind: induced\ntask_id: t1"))
+    result = cohort.pytester.runpytest("--sciagent-run=runs", "--sciagent-rubric=small")
+    assert result.ret == 4
+    assert "is induced and not frozen" in "\n".join(result.errlines)
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, None]), min_size=3, max_size=3), min_size=1, max_size=5))

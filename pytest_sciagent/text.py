@@ -8,10 +8,11 @@ import re
 import unicodedata
 
 # Controls (C0, C1 and DEL, except tab and newline), bidirectional and zero-width characters, line and paragraph
-# separators, interlinear and tag characters, variation selectors of the supplement, lone surrogates.
+# separators, interlinear and tag characters, variation selectors of the supplement, lone surrogates, noncharacters.
+_PLANE_ENDS = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff\ud800-\udfff]"
+    f"\U000e0000-\U000e0fff\ud800-\udfff\ufdd0-\ufdef{_PLANE_ENDS}]"
 )
 _SLUG_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _SPACE = re.compile(r"\s+")

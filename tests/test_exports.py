@@ -173,3 +173,19 @@ def test_several_systems_need_a_folder(two: Cohort) -> None:
     code, _, err = two.sciagent("export", "inspect", "runs", "--rubric", "small", "-o", "log.json")
     assert code == 4
     assert "2 systems need a folder, and this is a file" in err
+
+
+SECRET = "sk-proj-Ab3Cd5Ef7Gh9Jk1Lm3Np5"
+
+
+@pytest.mark.parametrize("kind", ["inspect", "truthinsightbench", "jsonl"])
+def test_secrets_in_titles_and_reasons_are_masked(cohort: Cohort, kind: str) -> None:
+    cohort.run(report=f"# R\n\n## Finding 1: The key {SECRET} works\n\nText.\n", findings=1)
+    cohort.record()
+    for file in (cohort.root / "verdicts").rglob("*.json"):
+        file.write_text(file.read_text().replace('"reason": "', f'"reason": "It said {SECRET}. '))
+    command = ("export", kind, "runs", "--rubric", "small", "-o", "x.json")
+    assert cohort.sciagent(*command)[0] == 0
+    text = (cohort.root / "x.json").read_text()
+    assert text.count("[masked]") >= 2
+    assert SECRET[8:] not in text

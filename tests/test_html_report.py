@@ -18,7 +18,7 @@ from sample import Cohort
 from pytest_sciagent.reporting.html import pages
 from pytest_sciagent.reporting.html.conditions import parts_of
 from pytest_sciagent.reporting.html.markdown import render
-from pytest_sciagent.reporting.safe import Safe
+from pytest_sciagent.reporting.words import Words
 
 RANK = ["zero", "error", "open", "half", "full"]
 LEVEL = {0: "zero", 0.5: "half", 1: "full"}
@@ -379,7 +379,7 @@ MARKUP = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 def test_no_markdown_becomes_more_than_its_own_tags(text: str) -> None:
     import html5lib
 
-    rendered, lines = render(Safe().text(text), "p--L", 4)
+    rendered, lines = render(Words().text(text), "p--L", 4)
     page = html5lib.parse(str(rendered), namespaceHTMLElements=False)
     for element in page.iter():
         assert element.tag in ALLOWED
@@ -407,24 +407,26 @@ def test_lettered_parts_stand_by_themselves() -> None:
 
 @given(st.text(), st.text(), st.integers(1, 300))
 def test_a_known_secret_never_comes_through_not_even_cut(before: str, after: str, limit: int) -> None:
-    shown = Safe((KNOWN,)).line(f"{before} {KNOWN} {after}", limit)
+    shown = Words((KNOWN,)).line(f"{before} {KNOWN} {after}", limit)
     assert KNOWN[:6] not in shown.replace(before, "")
     assert len(shown) <= limit
 
 
 def test_ends_of_earlier_cuts_are_dropped() -> None:
-    assert Safe().text("the key is sk-proj-Abcd…") == "the key is …"
+    assert Words().text("the key is sk-proj-Abcd…") == "the key is …"
+    verdict = Verdict(criterion_id="c", finding="f", status="assessed", level=0.0, reason="the key is sk-proj-Abcd…")
+    assert Words().verdict(verdict).reason == "the key is …"
 
 
 @pytest.mark.parametrize("text", ["[" * 300_000, "a" * 300_000 + "…", "-----BEGIN " * 30_000, "password=" * 30_000])
 def test_making_text_safe_takes_no_longer_than_reading_it(text: str) -> None:
     started = time.process_time()
-    Safe((KNOWN,)).text(text)
+    Words((KNOWN,)).text(text)
     assert time.process_time() - started < 3
 
 
 def test_controls_are_shown_as_text() -> None:
-    assert Safe().text("a\x1b[31mred\x1b[0m \u202egnp.exe \ufffe") == "a\\x1b[31mred\\x1b[0m \\u202egnp.exe \\U0000fffe"
+    assert Words().text("a\x1b[31mred\x1b[0m \u202egnp.exe \ufffe") == "a\\x1b[31mred\\x1b[0m \\u202egnp.exe \\ufffe"
 
 
 def test_pages_come_with_the_package() -> None:

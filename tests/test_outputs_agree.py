@@ -34,7 +34,6 @@ from pytest_sciagent.reporting.html.runs import Material
 from pytest_sciagent.reporting.json_file import results_as_json
 from pytest_sciagent.reporting.junit import tell_junit
 from pytest_sciagent.reporting.results import Results, RunResult
-from pytest_sciagent.reporting.safe import Safe
 from pytest_sciagent.reporting.summary import summary
 from pytest_sciagent.reporting.terminal import write_summary
 from pytest_sciagent.reporting.words import Words
@@ -117,7 +116,7 @@ def markdown(results: Results) -> Said:
 
 def page(results: Results) -> Said:
     """The overview alone: no run has a file to show."""
-    material = Material({}, frozenset(), (), None, lambda run: None, lambda run: None, Safe())
+    material = Material({}, frozenset(), (), None, lambda run: None, lambda run: None, Words())
     with tempfile.TemporaryDirectory() as folder:
         (written,) = write_html(Path(folder) / "page.html", replace(results, runs=()), material, None, None)
         return from_page(written.read_text())

@@ -17,7 +17,6 @@ from .common import PATH
 if TYPE_CHECKING:
     from ..ci.event import Job
     from ..models.results import ResultsFile
-    from ..reporting.words import Words
 
 HEAD_RUNS = ".sciagent/head-runs"
 
@@ -199,6 +198,7 @@ def _no_results(exit_code: str) -> str:
 def _annotate(results: ResultsFile, rubrics: tuple[str, ...], prompts: tuple[str, ...], job: Job) -> None:
     from ..ci.annotations import annotate
     from ..reporting.places import Places
+    from ..reporting.words import Words
     from ..rubrics import load_rubric
 
     root = Path.cwd()
@@ -209,15 +209,8 @@ def _annotate(results: ResultsFile, rubrics: tuple[str, ...], prompts: tuple[str
             known.append(load_rubric(name, root, root))
         except SciagentError as error:
             _say(job, "warning", f"annotations without weights: {error}")
-    for annotation in annotate(results, known, Places(names, root, root), prompts, _masking()):
+    for annotation in annotate(results, known, Places(names, root, root), prompts, Words.of(os.environ)):
         click.echo(str(annotation) if job.on_github else f"{annotation.kind}: {annotation.message}")
-
-
-def _masking() -> Words:
-    from ..reporting.words import Words
-    from ..runs.secrets import known_secrets
-
-    return Words(known_secrets(os.environ))
 
 
 def _comment(job: Job, page: str, key: str) -> None:

@@ -17,7 +17,6 @@ from .common import PATH, find, sources_of
 if TYPE_CHECKING:
     from ..reporting.inspect_log import About
     from ..reporting.results import Results
-    from ..reporting.words import Words
 
 F = TypeVar("F", bound=Callable[..., Any])
 WHOSE = "--judge KIND:MODEL"
@@ -57,9 +56,10 @@ def jsonl(file: Path, **how: Any) -> None:
     """
     from ..ledger.store import write_atomically
     from ..reporting.lines_file import verdict_lines
+    from ..reporting.words import Words
 
     results, _ = _scored(None, **how)
-    lines = list(verdict_lines(results, _words()))
+    lines = list(verdict_lines(results, Words.of(os.environ)))
     write_atomically(file, "".join(f"{line}\n" for line in lines))
     click.echo(f"{len(lines)} verdicts of {len(results.runs)} runs in {file}")
 
@@ -134,13 +134,14 @@ def ro_crate(run: Path, folder: Path, profile: str | None, **how: Any) -> None:
         sciagent export ro-crate runs/my-agent/my_task -o crate
     """
     from ..reporting.ro_crate import write_crate
+    from ..reporting.words import Words
     from ..runs import MANIFEST, Run
 
     if not (run / MANIFEST).is_file():
         raise SciagentError(f"is no frozen run: it has no {MANIFEST}", path=run)
     results, about = _scored(profile, runs=(run,), **how)
     _, task = about[results.runs[0].index.nodeid]
-    count = write_crate(folder, Run.load(run.absolute()), task, results, _words())
+    count = write_crate(folder, Run.load(run.absolute()), task, results, Words.of(os.environ))
     click.echo(f"{count} files in the crate {folder}")
 
 
@@ -152,12 +153,13 @@ def _scored(
     rubric: str | None,
     judge: str | None,
 ) -> tuple[Results, About]:
-    """All runs, scored by what is recorded; and the manifest and the task of each."""
+    """All runs, scored by what is recorded, secrets masked; and the manifest and the task of each."""
     from ..evaluation.recorded import read_rubric, recorded_judge
     from ..judging.identity import parse_judges
     from ..profile_names import PROFILES
     from ..reporting.results import Results, system_results
     from ..reporting.scored_runs import open_runs, score_run
+    from ..reporting.words import Words
     from ..rubrics import DEFAULT_RUBRIC
 
     chosen = read_rubric(rubric or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
@@ -165,16 +167,10 @@ def _scored(
     named = parse_judges(judge) if judge is not None else ()
     whose = recorded_judge((run.case.ledger for run in opened if run.case is not None), named, WHOSE)
     scored = [score_run(run, chosen, whose) for run in opened]
-    found = tuple(run.result for run in scored)
+    words = Words.of(os.environ)
+    found = tuple(words.run(run.result) for run in scored)
     about = {run.result.index.nodeid: (run.manifest, run.task) for run in scored}
     return Results(found, system_results(found), (chosen,), whose.identity, None), about
-
-
-def _words() -> Words:
-    from ..reporting.words import Words
-    from ..runs.secrets import known_secrets
-
-    return Words(known_secrets(os.environ))
 
 
 def _now() -> str:

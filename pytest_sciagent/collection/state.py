@@ -240,9 +240,8 @@ class SessionState:
     def words(self) -> Words:
         """What makes text of agents and judges fit to be shown."""
         from ..reporting.words import Words
-        from ..runs.secrets import known_secrets
 
-        return Words(known_secrets(os.environ))
+        return Words.of(os.environ)
 
     @functools.cached_property
     def _marks(self) -> dict[str, list[CriterionMarks]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..agreement import agreement_line, who_judged
-from ..safe import Safe
+from ..words import Words
 from .costs import COST_HEAD, system_costs
 from .facts import more
 from .items import bar
@@ -98,14 +98,14 @@ def cohort_view(results: Results, tally: Tally, material: Material, baseline: st
     changes = {change: [i for i in tally.items if i.change == change] for change in ("fallen", "raised", "new")}
     counts: Counter[Outcome] = Counter(item.outcome for item in tally.items)
     reasons = tally.open.most_common()
-    safe = material.safe
+    words = material.words
     dimensions = tuple((id, t) for id, t in material.dimensions if any(id in s.dimensions for s in results.systems))
     return CohortView(
         title=_title(results),
-        facts=tuple(_facts(results, safe)),
-        decision=None if results.decision is None else _gate(results.decision, safe),
-        gates=tuple(_gate(decision, safe) for decision in results.decisions),
-        incomplete=safe.line(results.incomplete or "", 400),
+        facts=tuple(_facts(results, words)),
+        decision=None if results.decision is None else _gate(results.decision, words),
+        gates=tuple(_gate(decision, words) for decision in results.decisions),
+        incomplete=words.line(results.incomplete or "", 400),
         systems=tuple(_systems(results, names, [id for id, _ in dimensions], tally, material)),
         tasks=tuple(tasks),
         grid=grid,
@@ -113,12 +113,12 @@ def cohort_view(results: Results, tally: Tally, material: Material, baseline: st
         criteria=tally.criteria(names, list(material.criteria)),
         costliest=tuple(failing[:MAX_COSTLIEST]),
         failing=counts["zero"],
-        baseline=safe.line(baseline or "", 200),
+        baseline=words.line(baseline or "", 200),
         changes={change: tuple(items[:MAX_CHANGES]) for change, items in changes.items()},
         change_counts={change: len(items) for change, items in changes.items()},
-        open_reasons=tuple((count, safe.line(reason, 240)) for reason, count in reasons[:MAX_REASONS]),
+        open_reasons=tuple((count, words.line(reason, 240)) for reason, count in reasons[:MAX_REASONS]),
         more_reasons=more(len(reasons) - MAX_REASONS, "more reasons"),
-        notes=bounded(results.notes, MAX_NOTES, safe),
+        notes=bounded(results.notes, MAX_NOTES, words),
         cost_head=COST_HEAD,
         runs=tuple(tally.heads),
         counts={outcome: counts[outcome] for outcome in OUTCOMES},
@@ -133,19 +133,19 @@ def _title(results: Results) -> str:
     return ", ".join(f"{n:,} {what if n == 1 else plural.get(what, what + 's')}" for n, what in counted)
 
 
-def _facts(results: Results, safe: Safe) -> Iterable[tuple[str, str]]:
+def _facts(results: Results, words: Words) -> Iterable[tuple[str, str]]:
     for rubric in results.rubrics:
-        yield "Rubric", safe.line(f"{rubric.title or rubric.id} ({rubric.id} {rubric.version})", 160)
+        yield "Rubric", words.line(f"{rubric.title or rubric.id} ({rubric.id} {rubric.version})", 160)
     yield "Profile", results.rubrics[0].profile
-    yield "Judge", "none known" if results.judge is None else safe.line(who_judged(results.judge), 240)
+    yield "Judge", "none known" if results.judge is None else words.line(who_judged(results.judge), 240)
     for line in agreement_line(results.verdicts):
-        yield "Votes", safe.line(line.removeprefix("votes: "), 300)
+        yield "Votes", words.line(line.removeprefix("votes: "), 300)
 
 
-def _gate(decision: Decision, safe: Safe) -> GateView:
-    details = tuple(safe.line(detail, 240) for detail in decision.details[:MAX_DETAILS])
+def _gate(decision: Decision, words: Words) -> GateView:
+    details = tuple(words.line(detail, 240) for detail in decision.details[:MAX_DETAILS])
     left = more(len(decision.details) - MAX_DETAILS)
-    return GateView(decision.outcome, safe.line(decision.sentence, 600), details, left)
+    return GateView(decision.outcome, words.line(decision.sentence, 600), details, left)
 
 
 def _systems(

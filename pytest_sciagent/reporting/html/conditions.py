@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..safe import Safe
+from ..words import Words
 from .views import CriterionText, Outcome, Part
 
 if TYPE_CHECKING:
@@ -46,17 +46,17 @@ def text_of(criterion: Criterion, outcome: Outcome) -> str:
     return {"zero": levels.zero, "half": levels.half, "full": levels.full}[outcome]
 
 
-def criterion_text(criterion: Criterion, safe: Safe) -> CriterionText:
+def criterion_text(criterion: Criterion, words: Words) -> CriterionText:
     """A criterion in full."""
     levels: tuple[Outcome, ...] = ("full", "half", "zero")
     told = [(outcome, text_of(criterion, outcome)) for outcome in levels]
     return CriterionText(
         anchor=anchor_of(criterion.id),
-        number=safe.line(criterion.number or "", 20),
-        title=safe.line(criterion.title or criterion.id, 200),
-        question=safe.text(criterion.question, MAX_TEXT),
-        boundary=safe.text(criterion.boundary, MAX_TEXT),
-        conditions=tuple((outcome, parts_of(safe.text(text, MAX_TEXT))) for outcome, text in told if text),
+        number=words.line(criterion.number or "", 20),
+        title=words.line(criterion.title or criterion.id, 200),
+        question=words.text(criterion.question, MAX_TEXT),
+        boundary=words.text(criterion.boundary, MAX_TEXT),
+        conditions=tuple((outcome, parts_of(words.text(text, MAX_TEXT))) for outcome, text in told if text),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ..safe import Safe
+from ..words import Words
 
 if TYPE_CHECKING:
     from ...models import RunManifest
@@ -17,7 +17,7 @@ COST_HEAD = ("Runs", "Agent", "Tokens in", "Tokens out", "Time", "Judging")
 UNKNOWN = "not recorded"
 
 
-def about_run(run: RunResult, manifest: RunManifest | None, safe: Safe) -> list[tuple[str, str]]:
+def about_run(run: RunResult, manifest: RunManifest | None, words: Words) -> list[tuple[str, str]]:
     """What produced the run, and what it and its verdicts cost."""
     told: list[tuple[str, str | None]] = []
     if manifest is not None:
@@ -26,8 +26,8 @@ def about_run(run: RunResult, manifest: RunManifest | None, safe: Safe) -> list[
         counted = [(usage.input_tokens, "in"), (usage.output_tokens, "out")]
         seconds = seconds_of(manifest)
         told = [
-            ("Model", system.model and safe.line(system.model, 120)),
-            ("Harness", harness and safe.line(harness, 120)),
+            ("Model", system.model and words.line(system.model, 120)),
+            ("Harness", harness and words.line(harness, 120)),
             ("Took", None if seconds is None else duration(seconds)),
             ("Agent’s cost", None if usage.cost_usd is None else dollars(usage.cost_usd)),
             ("Agent’s tokens", ", ".join(f"{count:,} {what}" for count, what in counted if count is not None)),

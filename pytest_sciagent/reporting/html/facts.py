@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...models import GAPS, Verdict
-from ..safe import Safe
+from ..words import Words
 from .views import SIGNS, Fact, Grid, Outcome, Votes
 
 MAX_FACTS = 24
@@ -30,56 +30,56 @@ def more(count: int, what: str = "more") -> str:
     return f"{count:,} {what} in the full JSON (--sciagent-json)" if count > 0 else ""
 
 
-def facts_of(facts: Mapping[str, Any], safe: Safe) -> tuple[Fact, ...]:
+def facts_of(facts: Mapping[str, Any], words: Words) -> tuple[Fact, ...]:
     """The facts of a receipt, without those that are told in a place of their own."""
-    return _mapping({name: value for name, value in facts.items() if name not in _TOLD_ELSEWHERE}, safe, 0)
+    return _mapping({name: value for name, value in facts.items() if name not in _TOLD_ELSEWHERE}, words, 0)
 
 
-def _mapping(facts: Mapping[str, Any], safe: Safe, depth: int) -> tuple[Fact, ...]:
-    shown = [_fact(_words(name, safe), value, safe, depth) for name, value in list(facts.items())[:MAX_FACTS]]
+def _mapping(facts: Mapping[str, Any], words: Words, depth: int) -> tuple[Fact, ...]:
+    shown = [_fact(_name(name, words), value, words, depth) for name, value in list(facts.items())[:MAX_FACTS]]
     left = len(facts) - MAX_FACTS
     return (*shown, Fact("", more=more(left))) if left > 0 else tuple(shown)
 
 
-def _fact(name: str, value: Any, safe: Safe, depth: int) -> Fact:
+def _fact(name: str, value: Any, words: Words, depth: int) -> Fact:
     if isinstance(value, Mapping) and value:
         if depth < MAX_DEPTH:
-            return Fact(name, facts=_mapping(value, safe, depth + 1))
+            return Fact(name, facts=_mapping(value, words, depth + 1))
     elif isinstance(value, list) and value:
         if all(isinstance(row, Mapping) for row in value):
-            return Fact(name, grid=_grid(value, safe))
+            return Fact(name, grid=_grid(value, words))
         left = more(len(value) - MAX_ROWS)
         if depth < MAX_DEPTH:
-            return Fact(name, facts=tuple(_fact("", one, safe, depth + 1) for one in value[:MAX_ROWS]), more=left)
-    return Fact(name, text=_text(value, safe, TEXT))
+            return Fact(name, facts=tuple(_fact("", one, words, depth + 1) for one in value[:MAX_ROWS]), more=left)
+    return Fact(name, text=_text(value, words, TEXT))
 
 
-def _grid(rows: Sequence[Mapping[str, Any]], safe: Safe) -> Grid:
+def _grid(rows: Sequence[Mapping[str, Any]], words: Words) -> Grid:
     columns = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
     kept = columns[:MAX_COLUMNS]
     cells = [
-        ("", tuple(_text(row.get(name), safe, CELL) for name in kept), frozenset[int]()) for row in rows[:MAX_ROWS]
+        ("", tuple(_text(row.get(name), words, CELL) for name in kept), frozenset[int]()) for row in rows[:MAX_ROWS]
     ]
     left = [more(len(columns) - MAX_COLUMNS, "more columns"), more(len(rows) - MAX_ROWS, "more rows")]
-    return Grid(tuple(_words(name, safe) for name in kept), tuple(cells), "; ".join(part for part in left if part))
+    return Grid(tuple(_name(name, words) for name in kept), tuple(cells), "; ".join(part for part in left if part))
 
 
-def _words(name: str, safe: Safe) -> str:
+def _name(name: str, words: Words) -> str:
     """A fact's name as words; one that is a path stays as it is."""
-    return safe.line(name.replace("_", " ") if name.isidentifier() else name, 80)
+    return words.line(name.replace("_", " ") if name.isidentifier() else name, 80)
 
 
-def _text(value: Any, safe: Safe, limit: int) -> str:
+def _text(value: Any, words: Words, limit: int) -> str:
     if value is None:
         return "not known"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | dict):
-        return safe.line(str(value), limit) if value else "none"
-    return safe.line(str(value), limit) or "(empty)"
+        return words.line(str(value), limit) if value else "none"
+    return words.line(str(value), limit) or "(empty)"
 
 
-def votes_of(verdict: Verdict, safe: Safe) -> Votes | None:
+def votes_of(verdict: Verdict, words: Words) -> Votes | None:
     """The votes of a panel or of several draws; None where a single answer decided."""
     votes = verdict.votes
     if not votes:
@@ -87,8 +87,8 @@ def votes_of(verdict: Verdict, safe: Safe) -> Votes | None:
     rows = []
     for vote in votes[:MAX_VOTES]:
         outcome = outcome_of(vote.level, vote.status not in GAPS)
-        shown = safe.line(vote.status.replace("_", " "), 40) if vote.level is None else SIGNS[outcome]
-        rows.append((safe.line(vote.judge, 80), str(vote.draw), outcome, shown, safe.line(vote.reason, TEXT)))
+        shown = words.line(vote.status.replace("_", " "), 40) if vote.level is None else SIGNS[outcome]
+        rows.append((words.line(vote.judge, 80), str(vote.draw), outcome, shown, words.line(vote.reason, TEXT)))
     given = [vote.level for vote in votes if vote.level is not None]
     told = [f"{len(votes)} votes"]
     if verdict.level is not None:
@@ -99,7 +99,7 @@ def votes_of(verdict: Verdict, safe: Safe) -> Votes | None:
     return Votes(tuple(rows), agreed, ", ".join(told), more(len(votes) - MAX_VOTES))
 
 
-def warnings_of(facts: Mapping[str, Any], safe: Safe) -> tuple[str, ...]:
+def warnings_of(facts: Mapping[str, Any], words: Words) -> tuple[str, ...]:
     """What in the evidence reads like an instruction to the judge."""
     flags = facts.get("instructions_in_evidence")
     if not isinstance(flags, list):
@@ -110,4 +110,4 @@ def warnings_of(facts: Mapping[str, Any], safe: Safe) -> tuple[str, ...]:
         if isinstance(flag, Mapping)
     ]
     left = [more(len(told) - 3)] if len(told) > 3 else []
-    return (*(safe.line(line, TEXT) for line in told[:3]), *left)
+    return (*(words.line(line, TEXT) for line in told[:3]), *left)

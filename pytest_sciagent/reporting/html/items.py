@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...scoring.interval import format_fraction
 from ...scoring.profiles import exact
-from ..safe import Safe
+from ..words import Words
 from .changes import RunChanges
 from .conditions import text_of
 from .facts import facts_of, outcome_of, votes_of, warnings_of
@@ -40,7 +40,7 @@ class ItemMaker:
     counted: frozenset[str]
     passages: Passages | None
     changes: RunChanges | None
-    safe: Safe
+    words: Words
 
     def item(self, verdict: Verdict, finding: str | None, position: int, place: str) -> ItemView:
         """One verdict. `place` is where its finding stands in the JSON file, `position` where it stands in that."""
@@ -60,17 +60,17 @@ class ItemMaker:
             word=_word(verdict, outcome),
             points=points,
             lost=lost,
-            question=self.safe.text(criterion.question, MAX_QUESTION) if criterion is not None else "",
-            reason=self.safe.text(verdict.reason, MAX_REASON),
+            question=self.words.text(criterion.question, MAX_QUESTION) if criterion is not None else "",
+            reason=self.words.text(verdict.reason, MAX_REASON),
             decided_by=self._decided_by(verdict),
             met=_met(criterion, outcome),
             next=_next(criterion, outcome),
             gain=f"+{short(exact(criterion.weight) / 2)} points" if criterion is not None and lost else "",
             passages=passages,
             more_passages=more_passages,
-            facts=facts_of(facts, self.safe),
-            votes=votes_of(verdict, self.safe),
-            warnings=warnings_of(facts, self.safe),
+            facts=facts_of(facts, self.words),
+            votes=votes_of(verdict, self.words),
+            warnings=warnings_of(facts, self.words),
             change=change,
             was=was,
             pointer=f"{place}.criteria[{position}]",
@@ -93,11 +93,11 @@ class ItemMaker:
 
     def _decided_by(self, verdict: Verdict) -> str:
         if verdict.judge is not None:
-            return f"Judge {self.safe.line(verdict.judge.label, 120)}"
+            return f"Judge {self.words.line(verdict.judge.label, 120)}"
         source = verdict.receipt.source if verdict.receipt is not None else ""
         kind, _, name = source.partition(":")
         if kind == "check":
-            return f"Code (check {self.safe.line(name, 120)})"
+            return f"Code (check {self.words.line(name, 120)})"
         return "Code of your own" if kind == "criterion" else "No answer"
 
 

@@ -111,7 +111,7 @@ class _Book:
             title=f"{title} – pytest-sciagent",
             cohort=cohort,
             runs=runs,
-            texts=[criterion_text(c, self.material.safe) for id, c in self.material.criteria.items() if id in used],
+            texts=[criterion_text(c, self.material.words) for id, c in self.material.criteria.items() if id in used],
             run_open=len(self.names) == 1,
             systems=names,
             dimensions=[*((id, name) for id, name in titles.items() if id in shown), *others],
@@ -154,7 +154,7 @@ class _Book:
 
 def _relative(path: Path, folder: Path, material: Material) -> str:
     """Where the JSON file lies, as seen from the page."""
-    return material.safe.line(os.path.relpath(path, folder), 200)
+    return material.words.line(os.path.relpath(path, folder), 200)
 
 
 def _json(data: Any) -> Markup:

@@ -13,7 +13,7 @@ from ...evidence import QuoteIndex
 from ...evidence.citations import comparable
 from ...models import Citation
 from ...text import shorten
-from ..safe import Safe
+from ..words import Words
 from .facts import more
 from .views import Grid, Line, Passage
 
@@ -36,7 +36,7 @@ class Passages:
     """
 
     quotes: QuoteIndex
-    safe: Safe
+    words: Words
     report: str | None
     prefix: str
     blocks: Sequence[int]
@@ -48,9 +48,9 @@ class Passages:
         return shown, more(len(citations) - MAX_PASSAGES, "more citations")
 
     def _passage(self, citation: Citation) -> Passage:
-        quote = self.safe.text(citation.quote, MAX_QUOTE)
+        quote = self.words.text(citation.quote, MAX_QUOTE)
         passage = Passage(
-            self.safe.line(citation.file, 200), self.safe.line(citation.place or "", 80), quote, citation.verified
+            self.words.line(citation.file, 200), self.words.line(citation.place or "", 80), quote, citation.verified
         )
         start = _line_of(citation.place) if citation.verified else None
         lines = self._lines(citation.file) if start is not None else ()
@@ -66,13 +66,13 @@ class Passages:
         if path not in self._files:
             text = self.quotes.text(path)
             usable = text is not None and len(text) <= MAX_FILE
-            self._files[path] = tuple(self.safe.masked(text or "").split("\n")) if usable else ()
+            self._files[path] = tuple(self.words.mask(text or "").split("\n")) if usable else ()
         return self._files[path]
 
     def _around(self, lines: Sequence[str], start: int, stop: int) -> tuple[Line, ...]:
         first, last = max(start - AROUND, 1), min(stop + AROUND, len(lines), start + MAX_LINES)
         return tuple(
-            Line(number, self.safe.text(lines[number - 1], MAX_LINE), start <= number <= stop)
+            Line(number, self.words.text(lines[number - 1], MAX_LINE), start <= number <= stop)
             for number in range(first, last + 1)
         )
 
@@ -94,9 +94,9 @@ class Passages:
             cited = start <= number <= stop
             marked = {n for n, c in enumerate(columns) if cited and _is_in(row[c], quoted)}
             label = f"line {number}" if not cited else f"line {number}, cited"
-            shown.append((label, tuple(self.safe.line(row[c], MAX_CELL) for c in columns), frozenset(marked)))
+            shown.append((label, tuple(self.words.line(row[c], MAX_CELL) for c in columns), frozenset(marked)))
         return Grid(
-            tuple(self.safe.line(head[c], MAX_CELL) for c in columns),
+            tuple(self.words.line(head[c], MAX_CELL) for c in columns),
             tuple(shown),
             more(len(head) - len(columns), "more columns"),
         )

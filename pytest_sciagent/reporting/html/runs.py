@@ -13,7 +13,7 @@ from ...digest import sha256_bytes
 from ...models import RunManifest
 from ...runs import UnsafeFile
 from ...text import slug
-from ..safe import Safe
+from ..words import Words
 from .changes import RunChanges
 from .costs import about_run
 from .facts import more
@@ -50,7 +50,7 @@ class Material:
     changes: Mapping[str, RunChanges] | None
     open_case: Callable[[RunResult], Case | None]
     open_manifest: Callable[[RunResult], RunManifest | None]
-    safe: Safe
+    words: Words
     manifests: dict[str, RunManifest | None] = field(default_factory=dict)
 
     def manifest(self, run: RunResult) -> RunManifest | None:
@@ -93,12 +93,12 @@ def run_head(run: RunResult, anchor: str, href: str, items: Sequence[ItemView]) 
 def run_view(run: RunResult, position: int, anchor: str, href: str, depth: int, material: Material) -> RunView:
     """The page of `run`, the one at `position` of the results. The headings of its report start at `depth`."""
     case = material.open_case(run)
-    safe = material.safe
-    report, blocks, name, left = _report(case, anchor, depth, safe)
+    words = material.words
+    report, blocks, name, left = _report(case, anchor, depth, words)
     changes = None if material.changes is None else material.changes.get(run.index.path)
-    passages = None if case is None else Passages(case.quotes, safe, case.run.manifest.report, _prefix(anchor), blocks)
+    passages = None if case is None else Passages(case.quotes, words, case.run.manifest.report, _prefix(anchor), blocks)
     pointer = f"runs[{position}]"
-    maker = ItemMaker(anchor, run.index.nodeid, pointer, material.criteria, material.counted, passages, changes, safe)
+    maker = ItemMaker(anchor, run.index.nodeid, pointer, material.criteria, material.counted, passages, changes, words)
     findings = [_finding(f, n, case, maker, material) for n, f in enumerate(run.findings)]
     if run.verdicts:
         items = _items(run.verdicts, None, maker, pointer)
@@ -109,10 +109,10 @@ def run_view(run: RunResult, position: int, anchor: str, href: str, depth: int, 
     index = run.index
     return RunView(
         head=run_head(run, anchor, href, items),
-        title=_task_title(case, safe),
+        title=_task_title(case, words),
         terms=tuple(_terms(run)),
-        about=tuple(about_run(run, material.manifest(run), safe)),
-        notes=bounded([*index.problems, *index.notes, *_gone(run, changes)], MAX_NOTES, safe),
+        about=tuple(about_run(run, material.manifest(run), words)),
+        notes=bounded([*index.problems, *index.notes, *_gone(run, changes)], MAX_NOTES, words),
         dimensions=tuple((title, bar(shares[id], 100, 0, " %")) for id, title in material.dimensions if id in shares),
         report=report,
         report_name=name,
@@ -131,10 +131,10 @@ def _finding(
     return FindingView(
         anchor=f"{maker.anchor}--{finding.id}",
         number=finding.number,
-        title=material.safe.line(finding.title, MAX_TITLE),
+        title=material.words.line(finding.title, MAX_TITLE),
         score=bar(finding.score.score),
         groups=groups(items, material.dimensions, finding.dimensions),
-        left_out=tuple(material.safe.line(line, 200) for line in left[:MAX_LEFT_OUT]),
+        left_out=tuple(material.words.line(line, 200) for line in left[:MAX_LEFT_OUT]),
         more_left_out=f"{len(left) - MAX_LEFT_OUT} more" if len(left) > MAX_LEFT_OUT else "",
     )
 
@@ -147,7 +147,9 @@ def _prefix(anchor: str) -> str:
     return f"{anchor}--L"
 
 
-def _report(case: Case | None, anchor: str, depth: int, safe: Safe) -> tuple[Markup | None, tuple[int, ...], str, str]:
+def _report(
+    case: Case | None, anchor: str, depth: int, words: Words
+) -> tuple[Markup | None, tuple[int, ...], str, str]:
     """The report rendered, the lines at which it can be reached, its name, and how much of it is left out."""
     if case is None:
         return None, (), "", ""
@@ -157,8 +159,8 @@ def _report(case: Case | None, anchor: str, depth: int, safe: Safe) -> tuple[Mar
         text = None
     if text is None:
         return None, (), "", ""
-    name = safe.line(case.run.manifest.report or "", MAX_TITLE)
-    shown = safe.text(text)
+    name = words.line(case.run.manifest.report or "", MAX_TITLE)
+    shown = words.text(text)
     rendered, blocks = render(shown, _prefix(anchor), depth)
     left = len(shown) - MAX_CHARS
     return rendered, blocks, name, f"{left:,} more characters in {name} of the frozen run" if left > 0 else ""
@@ -179,8 +181,8 @@ def _terms(run: RunResult) -> list[tuple[str, str]]:
     return told
 
 
-def _task_title(case: Case | None, safe: Safe) -> str:
-    return safe.line(case.task.manifest.title, MAX_TITLE) if case is not None and case.task is not None else ""
+def _task_title(case: Case | None, words: Words) -> str:
+    return words.line(case.task.manifest.title, MAX_TITLE) if case is not None and case.task is not None else ""
 
 
 def _gone(run: RunResult, changes: RunChanges | None) -> list[str]:
@@ -192,7 +194,7 @@ def _gone(run: RunResult, changes: RunChanges | None) -> list[str]:
     return [f"{count} criteria of the baseline belong to findings that are not in this run"] if count else []
 
 
-def bounded(lines: Sequence[str], most: int, safe: Safe) -> tuple[str, ...]:
+def bounded(lines: Sequence[str], most: int, words: Words) -> tuple[str, ...]:
     """The first `most` lines made safe, and how many more there are."""
     left = [more(len(lines) - most, "more notes")] if len(lines) > most else []
-    return (*(safe.line(line, 400) for line in lines[:most]), *left)
+    return (*(words.line(line, 400) for line in lines[:most]), *left)

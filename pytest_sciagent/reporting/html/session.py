@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...gates.setup import baseline_of
 from ...runs import Run
-from ..safe import Safe
 from .changes import changes_by_run
 from .pages import write_html
 from .runs import Material
@@ -37,7 +35,7 @@ def write_session_html(path: Path, state: SessionState, results: Results, gates:
         changes=None if baseline is None else changes_by_run(results, baseline),
         open_case=lambda run: _case(state, run),
         open_manifest=_manifest,
-        safe=Safe.of(os.environ),
+        words=state.words,
     )
     return write_html(path, results, material, None if baseline is None else baseline.name, state.options.outputs.json)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pages import by_class, items_of, parse, words
 from sample import Cohort
 
-from pytest_sciagent.models import Verdict as VerdictModel
+from pytest_sciagent.models import Verdict
 from pytest_sciagent.reporting.html import pages
 from pytest_sciagent.reporting.html.conditions import parts_of
 from pytest_sciagent.reporting.html.markdown import render
@@ -415,8 +415,8 @@ def test_a_known_secret_never_comes_through_not_even_cut(before: str, after: str
 
 def test_ends_of_earlier_cuts_are_dropped() -> None:
     assert Words().text("the key is sk-proj-Abcd…") == "the key is …"
-    cut = VerdictModel(criterion_id="c", finding="f", status="assessed", level=0.0, reason="the key is sk-proj-Abcd…")
-    assert Words().verdict(cut).reason == "the key is …"
+    cut = Verdict(criterion_id="c", finding="f", status="timeout", reason="it is sk-proj-Abcd…", reason_code="timeout")
+    assert Words().verdict(cut).reason == "it is …"
 
 
 @pytest.mark.parametrize("text", ["[" * 300_000, "a" * 300_000 + "…", "-----BEGIN " * 30_000, "password=" * 30_000])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_sciagent.models import Criterion
 from pytest_sciagent.scoring import Interval, RunFacts, score_pairs, score_run
-from pytest_sciagent.scoring.checklist100 import level_of_points, points_of_level, score_checklist
+from pytest_sciagent.scoring.checklist100 import points_of_level, score_checklist
 from pytest_sciagent.scoring.required import score_required
 from pytest_sciagent.scoring.truthinsight_v1 import V1Facts, rank_v1, score_run_v1, to_fixed
 
@@ -300,15 +300,13 @@ def test_checklist_is_the_weighted_mean_of_points() -> None:
     ("points", "expected"), [(0, 0.0), (24.99, 0.0), (25, 0.5), (49.9, 0.5), (50, 1.0), (100, 1.0)]
 )
 def test_parity_is_full_and_half_of_it_is_half(points: float, expected: float) -> None:
-    assert level_of_points(points) == expected
     assert points_of_level(expected).low <= Fraction(str(points)) <= points_of_level(expected).high
 
 
 @pytest.mark.parametrize("points", [-1, 100.5, float("nan"), float("inf")])
 def test_what_is_no_point_is_refused(points: float) -> None:
-    for attempt in (lambda: level_of_points(points), lambda: score_checklist([(criterion(1), points)])):
-        with pytest.raises(ValueError, match=r"0\.\.100"):
-            attempt()
+    with pytest.raises(ValueError, match=r"0\.\.100"):
+        score_checklist([(criterion(1), points)])
 
 
 def test_points_that_are_an_interval_stay_one_and_within_the_scale() -> None:

@@ -37,7 +37,6 @@ class _Invention(Foreign):
 class _Inventions(Foreign):
     has_hallucination: bool
     hallucinations: tuple[_Invention, ...] = ()
-    overall_assessment: str | None = None
 
 
 class _Scored(Foreign):

@@ -13,18 +13,11 @@ FULL_FROM, HALF_FROM = 50, 25
 POINTS = Interval(Fraction(0), Fraction(100))
 
 
-def level_of_points(points: float) -> float:
-    """The level that points earn: 1 from 50 on (parity), 0.5 from 25 on, 0 below.
-
-    Raises:
-        ValueError: for points that are not within 0..100, NaN included.
-    """
-    _within(points)
-    return 1.0 if points >= FULL_FROM else 0.5 if points >= HALF_FROM else 0.0
-
-
 def points_of_level(level: float | None) -> Interval:
-    """The points a level can stand for (its upper end belongs to the next one); all of them where it is not known."""
+    """The points a level can stand for (its upper end belongs to the next one); all of them where it is not known.
+
+    Level 1 stands for points from 50 on (parity), 0.5 from 25 on, 0 for those below.
+    """
     if level is None:
         return POINTS
     ends = {1.0: (FULL_FROM, 100), 0.5: (HALF_FROM, FULL_FROM), 0.0: (0, HALF_FROM)}[level]

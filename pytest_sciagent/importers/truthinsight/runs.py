@@ -37,8 +37,6 @@ class Receipt(Foreign):
     output_file_count: int | None = None
     output_bytes: int | None = None
     workspace_input_tree_sha256: str | None = None
-    workspace_input_file_count: int | None = None
-    workspace_input_bytes: int | None = None
     stdout_sha256: str | None = None
     stderr_sha256: str | None = None
     output_validation_passed: bool | None = None

@@ -111,7 +111,7 @@ def test_a_fabricated_number_earns_nothing_and_takes_the_penalty(tmp_path: Path,
     assert found["evidence.execution_receipt"] == 0.5
     assert found["evidence.directional_recompute"] == 0
     assert found["evidence.other_quantity_recompute"] == 0
-    facts = case.run_facts(judge)
+    facts = case.about_run.facts(judge)
     assert facts.refuted == {"finding_1": True}
     score = score_run({"finding_1": Interval.point(80)}, facts)
     assert score.penalty == Interval.point(5)
@@ -126,7 +126,7 @@ def test_the_honest_number_keeps_its_credit(tmp_path: Path, rubric: Rubric) -> N
     assert found["evidence.execution_receipt"] == 1
     assert found["evidence.directional_recompute"] == 1
     assert found["evidence.other_quantity_recompute"] == 1
-    facts = case.run_facts(judge)
+    facts = case.about_run.facts(judge)
     assert facts.refuted == {"finding_1": False}
     assert score_run({"finding_1": Interval.point(80)}, facts).penalty == Interval.point(0)
 
@@ -146,7 +146,7 @@ def test_without_a_recalculation_a_credulous_judge_gives_half_at_most(tmp_path: 
 def test_a_plan_about_a_number_that_the_finding_does_not_state_changes_nothing(tmp_path: Path, rubric: Rubric) -> None:
     case = make_case(tmp_path, "5.9000")
     judge = CredulousJudge("4.1000")  # the true mean, but not what the finding says
-    numbers = case.recomputation(case.findings["finding_1"], judge)
+    numbers = case.about_run.recomputation(case.findings["finding_1"], judge)
     assert numbers is not None
     assert [n.outcome for n in numbers.numbers] == ["failed"]
-    assert case.run_facts(judge).refuted == {"finding_1": False}
+    assert case.about_run.facts(judge).refuted == {"finding_1": False}

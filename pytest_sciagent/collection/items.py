@@ -218,7 +218,7 @@ class JudgedFunction(FunctionCriterion):
         if not self.run_file.asked_about_run and self._has_company():
             # The score of the run needs what only this judge can tell; the controller reads it from the ledger.
             self.run_file.asked_about_run = True
-            self.case.run_facts(judge)
+            self.case.about_run.facts(judge)
         return self.case.verdict(self.criterion, self.finding_id, judge)
 
     def _has_company(self) -> bool:

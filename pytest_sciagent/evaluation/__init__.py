@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .case import Case, RerunWish
+from .about_run import RerunWish
+from .case import Case
 from .sources import Sources, open_case
 
 __all__ = ["Case", "RerunWish", "Sources", "open_case"]

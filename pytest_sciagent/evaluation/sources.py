@@ -14,7 +14,8 @@ from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
 from ..runs import Run
 from ..tasks import find_task, task_folders
-from .case import Case, RerunWish
+from .about_run import RerunWish
+from .case import Case
 from .memory import memory_of
 
 

@@ -137,7 +137,7 @@ class Board:
 
         case = self.state.case_of(index) if index.state == "sound" else None
         if case is not None and not may_ask:
-            case.rerun = None  # a session that was stopped starts no script any more
+            case.about_run.wish = None  # a session that was stopped starts no script any more
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
         result = run_result(index, case, verdicts, self._rubrics_of(index), judge)
@@ -149,8 +149,8 @@ class Board:
             self._replayed += [entry for entry in answers if entry.key not in new]
             result = replace(result, costs=tuple(entry.cost_usd for entry in answers))
         if case is not None and may_ask and len(verdicts) > 1:  # a single item is no occasion for scripts to run
-            result = replace(result, perturbations=tuple(case.perturbations(judge)))
-        return replace(result, notes=case.problems) if case is not None else result
+            result = replace(result, perturbations=tuple(case.about_run.perturbations(judge)))
+        return replace(result, notes=case.about_run.problems) if case is not None else result
 
     def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
         """What a run is judged by; one that can't be judged needs none of its own."""

@@ -176,10 +176,12 @@ def run_result(
                 case.questions.package(finding) if judged else None,
             )
         )
-    facts = case.run_facts(judge)
+    facts = case.about_run.facts(judge)
     terms, total = _total(rubric, findings, verdicts, facts)
     assessed = sum((f.score.assessed for f in findings), start=Fraction(0)) / len(findings)
-    result = RunResult(index, tuple(findings), of(None), facts, terms, total, assessed, rerun=case.rerun_found)
+    result = RunResult(
+        index, tuple(findings), of(None), facts, terms, total, assessed, rerun=case.about_run.rerun_found
+    )
     impossible = infeasible(case.task.manifest if case.task is not None else None, rubric)
     return replace(result, feasible=feasible_total(result, rubric, impossible)) if impossible else result
 

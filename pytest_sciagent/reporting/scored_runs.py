@@ -77,6 +77,6 @@ def score_run(run: OpenRun, rubric: Rubric, judge: Judge, *beside: Rubric) -> Co
             verdicts |= all_verdicts(run.case, one, judge)
     result = run_result(run.index, run.case, verdicts, rubrics, judge)
     if run.case is not None:
-        result = replace(result, notes=run.case.problems)
+        result = replace(result, notes=run.case.about_run.problems)
     run.case = None
     return CohortRun(result, run.manifest, run.task)

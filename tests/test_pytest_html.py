@@ -78,7 +78,7 @@ def test_without_pytest_html_nothing_is_missing(cohort: Cohort) -> None:
     (cohort.root / "conftest.py").write_text(
         "import sys\n\n"
         "def pytest_sessionfinish():\n"
-        "    assert not any(name.endswith(('html_columns', 'pytest_html.extras')) for name in sys.modules)\n"
+        "    assert not any(name.endswith(('reporting.pytest_html', 'pytest_html.extras')) for name in sys.modules)\n"
     )
     result = cohort.pytest("--sciagent-run=runs", fresh=True)  # with -p no:html
     assert result.ret == 1

@@ -59,7 +59,7 @@ def take_batches_in(state: SessionState) -> set[tuple[str, str]]:
 
     sound = [state.case_of(index) for index in state.indexes.values() if index.state == "sound"]
     contexts = {case.run.label: case.answers for case in sound}
-    spending = state.options.spending
+    budget = state.options.budget
     in_flight: set[tuple[str, str]] = set()
     for identity in identities_of(state.judge):
         found = collect_batches(
@@ -67,7 +67,7 @@ def take_batches_in(state: SessionState) -> set[tuple[str, str]]:
             contexts,
             identity,
             base_url=state.options.base_url_of(identity.label),
-            price_of=lambda judge: spending.price_of(judge, batch=True),
+            price_of=lambda judge: budget.price_of(judge, batch=True),
         )
         forget_what_is_over(folder, found)
         state.notices += [batch.told() for batch in found]

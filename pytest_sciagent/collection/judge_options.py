@@ -1,4 +1,4 @@
-"""Options about how a judge is asked: how many criteria in a prompt, at once or by batch, in which words."""
+"""Options about how a judge is asked: what, how many criteria in a prompt, at once or by batch, in which words."""
 
 from __future__ import annotations
 
@@ -22,6 +22,20 @@ class JudgeOptions:
 def add_judge_options(group: Any, parser: pytest.Parser) -> None:
     """Declare the options and their ini twins."""
     add = group.addoption
+    add(
+        "--sciagent-canary",
+        action="store_true",
+        default=False,
+        help="ask one more question a finding, which nothing can meet: a judge that gives credit for it obeys the "
+        "material, and none of its levels for that finding counts",
+    )
+    add(
+        "--sciagent-images",
+        action="store_true",
+        default=False,
+        help="send judges that see the figures that a finding names or speaks of by number (PNG and JPEG, at most 8); "
+        "answers given with figures are recorded apart from those without",
+    )
     add(
         "--sciagent-layout",
         default=None,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from ..profile_names import PROFILES
+from .budget_options import BudgetOptions, add_budget_options, read_budget
 from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .output_options import Outputs, add_outputs, read_outputs
 from .panel_options import PanelOptions, add_panel, read_panel
+from .rerun_options import add_rerun_options, read_rerun
 from .sharding import Shard, parse_shard
-from .spending import Spending, add_spending, read_rerun, read_spending
 
 if TYPE_CHECKING:
     from ..judging.requests import Asking
@@ -53,7 +54,7 @@ class Options:
     gates: GateOptions
     outputs: Outputs
     shard: Shard | None
-    spending: Spending
+    budget: BudgetOptions
     canary: bool
     images: bool
     rerun_seconds: float | None
@@ -175,7 +176,8 @@ def add_options(parser: pytest.Parser) -> None:
     add_panel(group, parser)
     add_gates(group, parser)
     add_judge_options(group, parser)
-    add_spending(group)
+    add_budget_options(group)
+    add_rerun_options(group)
     for name, kind, text in _INI:
         parser.addini(name, text, type=kind)
 
@@ -243,7 +245,7 @@ def read_options(config: pytest.Config) -> Options:
         gates=read_gates(config),
         outputs=read_outputs(config),
         shard=parse_shard(shard) if (shard := given("sciagent_shard")) else None,
-        spending=read_spending(config),
+        budget=read_budget(config),
         canary=given("sciagent_canary"),
         images=given("sciagent_images") or config.getini("sciagent_images"),
         rerun_seconds=read_rerun(config),

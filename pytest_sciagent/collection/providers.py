@@ -34,7 +34,7 @@ def make_clients(state: SessionState) -> list[tuple[Judge, Client]]:
     found: list[tuple[Judge, Client]] = []
     for judge in provided_judges(state):
         assert judge.identity is not None  # else nobody would know whom to ask
-        gates = options.spending.gates(options.rootdir / ".sciagent" / "rates", judge.identity)
+        gates = options.budget.gates(options.rootdir / ".sciagent" / "rates", judge.identity)
         url = options.base_url_of(judge.identity.label)
         found.append((judge, make_client(judge.identity, base_url=url, api_key=None, gates=gates)))
     return found
@@ -49,10 +49,10 @@ def terms_of(state: SessionState, judge: Judge) -> Terms:
     from ..judging.pump import Terms
     from ..judging.quota import Budget
 
-    options, spending, identity = state.options, state.options.spending, judge.identity
-    price = spending.price_of(identity, batch=options.how.batch) if identity is not None else None
+    options, limits, identity = state.options, state.options.budget, judge.identity
+    price = limits.price_of(identity, batch=options.how.batch) if identity is not None else None
     budget = None
-    if spending.max_calls is not None or spending.max_cost is not None:
+    if limits.max_calls is not None or limits.max_cost is not None:
         file = options.rootdir / ".sciagent" / "budgets" / f"{state.session_id}.json"
-        budget = Budget(file, max_calls=spending.max_calls, max_cost_usd=spending.max_cost)
+        budget = Budget(file, max_calls=limits.max_calls, max_cost_usd=limits.max_cost)
     return Terms(options.in_flight, price, budget)

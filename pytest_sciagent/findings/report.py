@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from ..models import Finding, Mention, Section
 from ..text import one_line
-from .labels import MAX_NUMBER, Label, read_label, resembles_label
+from .grammar import MAX_NUMBER, FindingLabel, read_label, resembles_label
 
 MAX_REPORT_CHARS = 2_000_000
 MAX_REPORT_LINES = 250_000
@@ -57,7 +57,7 @@ class _Heading:
     stop: int
     level: int
     text: str
-    label: Label | None = None
+    label: FindingLabel | None = None
     is_text: bool = False
 
 
@@ -167,7 +167,7 @@ def _bold_lines(content: str, line: int, notes: list[str]) -> Iterator[_Heading]
             _note_refused(bold, line, notes)
 
 
-def _stands_alone(label: Label, bold: str, line_rest: str) -> bool:
+def _stands_alone(label: FindingLabel, bold: str, line_rest: str) -> bool:
     """Whether the label is all in bold and no part of a sentence: not "**Finding 1** shows that"."""
     if label.end > len(bold):
         return False

@@ -56,7 +56,7 @@ class Board:
 
             check_otel()
         if state.config.pluginmanager.hasplugin("html") and state.config.getoption("htmlpath", None):
-            from .html_columns import HtmlColumns
+            from .pytest_html import HtmlColumns
 
             state.config.pluginmanager.register(HtmlColumns(self), "sciagent-html-columns")
 

@@ -1,4 +1,4 @@
-"""Options about what judges may cost and how fast they are asked, and about running agents' code again."""
+"""Options about what judges may cost and how fast they are asked."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from ..judging.quota import Gates
     from ..models import JudgeIdentity
 
-DEFAULT_RERUN_S = 600.0
-
 
 @dataclass(frozen=True, slots=True)
-class Spending:
-    """Budget and rate of judges. None: no limit."""
+class BudgetOptions:
+    """BudgetOptions and rate of judges. None: no limit."""
 
     max_cost: float | None = None
     max_calls: int | None = None
@@ -59,7 +57,7 @@ class Spending:
         )
 
 
-def add_spending(group: Any) -> None:
+def add_budget_options(group: Any) -> None:
     """Declare the options."""
     add = group.addoption
     add("--sciagent-max-cost", type=float, default=None, metavar="USD", help="stop asking judges at this cost")
@@ -73,44 +71,10 @@ def add_spending(group: Any) -> None:
         help="price of the judge, dollars for a million tokens: IN/OUT or IN/CACHED/OUT (default: a list in a package, "
         "of which a batch costs half; a price you give is that of the batch)",
     )
-    add(
-        "--sciagent-canary",
-        action="store_true",
-        default=False,
-        help="ask one more question a finding, which nothing can meet: a judge that gives credit for it obeys the "
-        "material, and none of its levels for that finding counts",
-    )
-    add(
-        "--sciagent-images",
-        action="store_true",
-        default=False,
-        help="send judges that see the figures that a finding names or speaks of by number (PNG and JPEG, at most 8); "
-        "answers given with figures are recorded apart from those without",
-    )
-    add(
-        "--sciagent-rerun",
-        action="store_true",
-        default=False,
-        help="run each run's own scripts again over the task's data, in a sandbox without network; results that come "
-        "out the same count as recalculated",
-    )
-    add(
-        "--sciagent-rerun-seconds",
-        type=float,
-        default=None,
-        metavar="N",
-        help=f"how long the scripts of one run may take, with --sciagent-rerun (default {DEFAULT_RERUN_S:g})",
-    )
-    add(
-        "--sciagent-unsafe-rerun",
-        action="store_true",
-        default=False,
-        help="run agents' code even where this machine can't isolate it. It can then do all that you can",
-    )
 
 
-def read_spending(config: pytest.Config) -> Spending:
-    """The spending of this session.
+def read_budget(config: pytest.Config) -> BudgetOptions:
+    """The budget of this session.
 
     Raises:
         pytest.UsageError: a value that can't be used.
@@ -119,7 +83,7 @@ def read_spending(config: pytest.Config) -> Spending:
     from ..judging.prices import parse_price
 
     given = config.getoption
-    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm", "rerun_seconds")}
+    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm")}
     for name, value in limits.items():
         if value is not None and not (math.isfinite(value) and value > 0):
             raise pytest.UsageError(f"--sciagent-{name.replace('_', '-')} {value:g}: a number above 0")
@@ -128,18 +92,4 @@ def read_spending(config: pytest.Config) -> Spending:
         known = parse_price(price) if price is not None else None
     except SciagentError as error:
         raise pytest.UsageError(f"--sciagent-price: {error}") from None
-    return Spending(limits["max_cost"], limits["max_calls"], limits["rpm"], limits["tpm"], known)
-
-
-def read_rerun(config: pytest.Config) -> float | None:
-    """For how many seconds a run's own scripts may be run again; None where nobody asked for that.
-
-    Raises:
-        pytest.UsageError: a time, and no rerun.
-    """
-    seconds: float | None = config.getoption("sciagent_rerun_seconds")
-    if config.getoption("sciagent_rerun") or config.getini("sciagent_rerun"):
-        return seconds or DEFAULT_RERUN_S
-    if seconds is not None:
-        raise pytest.UsageError("--sciagent-rerun-seconds belongs to --sciagent-rerun, which runs agents' code again")
-    return None
+    return BudgetOptions(limits["max_cost"], limits["max_calls"], limits["rpm"], limits["tpm"], known)

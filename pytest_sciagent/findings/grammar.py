@@ -36,7 +36,7 @@ _PUNCTUATION = re.compile(r"\s*[:|!,.→)\]]*\s*(?:[–—]+|[‑-]+(?=\s))?\s*"
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class FindingLabel:
     """A label at the start of a line: its number, the rest without punctuation, and where the number ends.
 
     `separated`: punctuation, or nothing at all, follows the number, so the label can't be part of a sentence.
@@ -48,7 +48,7 @@ class Label:
     separated: bool
 
 
-def read_label(text: str) -> Label | None:
+def read_label(text: str) -> FindingLabel | None:
     """The label with which a heading or bold line starts, or None if it names no single finding.
 
     `text` is plain and its white space folded: the patterns here are slow on long runs of it.
@@ -64,7 +64,7 @@ def read_label(text: str) -> Label | None:
     separated = not rest.strip() or _SEPARATOR.match(rest) is not None
     if not separated and (short or not _runs_on(match, rest)):
         return None
-    return Label(number, _PUNCTUATION.sub("", rest, count=1).rstrip(" \t\n:"), match.end(), separated)
+    return FindingLabel(number, _PUNCTUATION.sub("", rest, count=1).rstrip(" \t\n:"), match.end(), separated)
 
 
 def resembles_label(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,91 +17,16 @@ from ..evidence.readers import Artifact, Table, Unreadable, needs_isolation
 from ..models import Citation, Finding
 from ..runs import UnsafeFile
 from .base import CheckContext
-from .code import Source, Spot, Text, Use
+from .code import Source, Spot
 from .keys import finding_label, is_finding_column
-from .notebooks import notebook_results, notebook_source
-from .reach import used_names
+from .notebooks import notebook_results
+from .run_code import CODE_ROLES, MAX_CODE_BYTES, RunCode
 from .syntax import MAX_QUOTE
 from .values import is_number, listed
 
 MAX_TABLE_COLUMNS = 200
-MAX_SOURCES = 500
-MAX_CODE_BYTES = 5_000_000
-_CODE_ROLES = ("analysis_source", "notebook")
 _STORES = ("result", "notebook")
 _KEY_LIST = re.compile(r"\s?\(((?:`[^`\n]{1,80}`(?:,? and |, ?)?)+)\)")
-
-
-class RunCode:
-    """All source files of one run, parsed on first use and kept; and what its findings lead to."""
-
-    def __init__(self, artifacts: Artifacts) -> None:
-        self._artifacts = artifacts
-        self._paths = [entry.path for entry in artifacts.run.with_role(*_CODE_ROLES)][:MAX_SOURCES]
-        self._sources: dict[str, Source] = {}
-        self._mentions: dict[str, list[tuple[Source, Use, Spot]]] = {}
-        self.scopes: dict[str, Scope] = {}
-
-    def source(self, path: str) -> Source:
-        """The source at `path`; without text where it can't be read."""
-        if path not in self._sources:
-            try:
-                data = self._artifacts.run.read_bytes(path, MAX_CODE_BYTES)
-                text = notebook_source(data) if path.endswith(".ipynb") else data.decode("utf-8-sig", "replace")
-            except (UnsafeFile, Unreadable):
-                text = ""
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-            self._sources[path] = Source(path, text, partial(self._is_used_beside, path))
-        return self._sources[path]
-
-    @cached_property
-    def _names(self) -> dict[str, frozenset[str]]:
-        """All names that each source in Python uses."""
-        trees = {path: self.source(path).tree for path in self._paths}
-        return {path: used_names(tree) for path, tree in trees.items() if tree is not None}
-
-    def _is_used_beside(self, path: str, name: str) -> bool:
-        return any(name in names for other, names in self._names.items() if other != path)
-
-    @cached_property
-    def _file_names(self) -> list[tuple[Source, Text]]:
-        """Strings that look like a file's name: with a full stop."""
-        return [
-            (source, text)
-            for source in map(self.source, self._paths)
-            for text in source.strings
-            if any("." in part for part in text.parts if part is not None)
-        ]
-
-    def mentions(self, name: str) -> list[tuple[Source, Use, Spot]]:
-        """The sources whose strings name the file `name` (no folders), how they use it, and where."""
-        if name not in self._mentions:
-            found: dict[tuple[str, str], tuple[Source, Use, Spot]] = {}
-            for source, text in self._file_names:
-                if text.names_file(name):
-                    spot = source.spot_at(text.line, f"names {name}", text.column)
-                    found.setdefault((source.path, text.use), (source, text.use, spot))
-            self._mentions[name] = list(found.values())
-        return self._mentions[name]
-
-    def helpers(self, source: Source) -> list[Source]:
-        """The run's own modules that `source` imports."""
-        folder = PurePosixPath(source.path).parent
-        found = []
-        for module in sorted(source.modules) if source.is_python else ():
-            inner = module.replace(".", "/")
-            near = [str(folder / f"{inner}.py"), str(folder / inner / "__init__.py")]
-            ends = [p for p in self._paths if p.endswith((f"/{inner}.py", f"/{inner}/__init__.py"))]
-            path = next((p for p in near if p in self._paths), ends[0] if len(ends) == 1 else None)
-            if path is not None and path != source.path:
-                found.append(self.source(path))
-        return found
-
-
-@lru_cache(maxsize=2)
-def run_code(artifacts: Artifacts) -> RunCode:
-    """The code of the run behind `artifacts`. Its checks come one after the other, so that two are kept at most."""
-    return RunCode(artifacts)
 
 
 @dataclass(frozen=True)
@@ -173,7 +98,7 @@ class Scope:
     @cached_property
     def named_sources(self) -> list[Source]:
         """The sources that the finding names. One without a statement is none."""
-        entries = self.context.artifacts.of(self.finding.artifacts, *_CODE_ROLES)
+        entries = self.context.artifacts.of(self.finding.artifacts, *CODE_ROLES)
         return [source for source in map(self.code.source, (f.path for f in entries)) if not source.is_empty]
 
     @cached_property
@@ -404,7 +329,13 @@ def scope_of(context: CheckContext) -> Scope:
     """
     if context.finding is None:
         raise ValueError("this criterion is of a finding, not of a whole run")
-    code = run_code(context.artifacts)
-    if context.finding.id not in code.scopes:
-        code.scopes[context.finding.id] = Scope(context, context.finding, code)
-    return code.scopes[context.finding.id]
+    code, scopes = _made(context.artifacts)
+    if context.finding.id not in scopes:
+        scopes[context.finding.id] = Scope(context, context.finding, code)
+    return scopes[context.finding.id]
+
+
+@lru_cache(maxsize=2)
+def _made(artifacts: Artifacts) -> tuple[RunCode, dict[str, Scope]]:
+    """The code of a run, and its findings' scopes so far. A run's checks come one after the other: two are kept."""
+    return RunCode(artifacts), {}

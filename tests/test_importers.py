@@ -27,7 +27,7 @@ from foreign_samples import (
     tib_run,
     tib_task,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_sciagent.documents import load_yaml
@@ -725,6 +725,7 @@ def test_no_value_in_a_document_does_more_than_refuse_it(tmp_path: Path, name: s
 
 
 @settings(max_examples=30, deadline=None)
+@example("0\x850 \u2028\u2029 end")
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60))
 def test_rubrics_are_read_back_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     source = tmp_path_factory.mktemp("s")

@@ -209,9 +209,16 @@ def staged(files: Iterable[tuple[str, bytes, float | None]]) -> Iterator[Path]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what our own reading of YAML would take for a number."""
+    """Quotes what our own reading of YAML would take for a number, and escapes line ends that it would fold."""
 
 
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if _OTHER_LINE_ENDS.search(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_Dumper.add_representer(str, _text)
 _Dumper.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),

@@ -208,6 +208,9 @@ def staged(files: Iterable[tuple[str, bytes, float | None]]) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+
+
 class _Dumper(yaml.SafeDumper):
     """Quotes what our own reading of YAML would take for a number, and escapes line ends that it would fold."""
 
@@ -217,7 +220,6 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _Dumper.add_representer(str, _text)
 _Dumper.add_implicit_resolver(
     "tag:yaml.org,2002:float",

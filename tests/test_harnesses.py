@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,32 @@ def test_a_delivery_that_cannot_be_frozen_is_a_failed_run_without_one(lab: Lab) 
     lab.run(fake="odd-name", code=1)
     assert lab.problem().startswith("the delivery can't be frozen")
     assert not [f for f in lab.frozen().files if f.path.startswith("output/")]
+
+
+@pytest.mark.parametrize(
+    ("script", "gone"),
+    [
+        ('cd / && rm -rf "$1"', "workspace"),
+        ('cd / && rm -rf "$1" && echo text > "$1"', "workspace"),
+        ('cd / && mv "$1" "$1.old" && ln -s "$2" "$1"', "workspace"),
+        ('cd / && rm -rf "$(dirname "$1")"/*', "workspace, home, workspace-logs"),
+        ('cd / && rm -rf "$(dirname "$1")"', "sciagent-*, workspace, home, workspace-logs"),
+    ],
+    ids=["removed", "a file", "a link", "all folders", "the folder of all"],
+)
+def test_a_harness_that_takes_its_folders_away_is_a_failed_run(lab: Lab, script: str, gone: str) -> None:
+    elsewhere = lab.root / "elsewhere"
+    (elsewhere / "output").mkdir(parents=True)
+    (elsewhere / "output" / "link").symlink_to(elsewhere)
+    (elsewhere / "output" / "Result.md").write_text("# Somebody's own\n")
+    lab.run(command=["/bin/sh", "-c", script, "sh", "{workspace}", str(elsewhere)], version_command=[], code=1)
+    manifest = lab.frozen()
+    assert (manifest.status, manifest.report) == ("failed", None)
+    assert not any(file.path.startswith("output/") for file in manifest.files)
+    assert fnmatch(lab.problem(), f"the harness took away the folder of the run: {gone}")
+    # What a link leads to is neither taken in nor tidied up.
+    assert (elsewhere / "output" / "link").is_symlink()
+    assert list(elsewhere.iterdir()) == [elsewhere / "output"]
 
 
 def test_a_full_disk_stops_the_harness(tmp_path: Path) -> None:

@@ -18,15 +18,15 @@ from ..errors import SciagentError
 from ..models import Session, Stage, System, Usage
 from ..models.run import RunStatus
 from ..models.system import SystemFile
-from ..runs import UnsafeFile
-from ..runs.files import read_file, walk
+from ..runs.files import walk
 from ..runs.freeze import FreezeOptions, Frozen, freeze, hash_inputs
-from ..runs.secrets import MIN_KNOWN, known_secrets, mask_secrets
+from ..runs.secrets import known_secrets, mask_secrets
 from ..tasks import Task
 from ..tasks.delivery import problems
 from ..tasks.workspace import HOLDOUT, Workspace, assemble, remove_workspace
 from ..text import one_line
 from .adapters import Adapter, Turn, adapter_of
+from .leavings import put_back, withhold
 from .process import Ended, NotStarted, Streams, run_command
 from .reading import Meter, fill
 from .system import base_environment
@@ -130,7 +130,7 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
     finished_at = now()
     if job.take is not None:
         job.take(workspace.path)
-    withheld, reasons = _withhold(state)
+    withheld, reasons = withhold(workspace, secrets)
     if before != _inputs(workspace.path):
         reasons.insert(0, "files of data/ were changed")
     strays = workspace.strays()
@@ -245,7 +245,7 @@ def _start(
         max_bytes=state.job.system.limits.log_bytes,
     )
     try:
-        return run_command(
+        ended = run_command(
             (*container, *argv),
             cwd=state.workspace.path,
             environment={**state.environment, **environment},
@@ -256,6 +256,10 @@ def _start(
         )
     except NotStarted as error:
         raise Failed(str(error)) from None
+    lost = put_back((state.workspace.path.parent, state.workspace.path, state.home, state.logs))
+    if lost and ended.stopped is None:
+        raise Failed(f"the harness took away the folder of the run: {', '.join(path.name for path in lost)}")
+    return ended
 
 
 def _how(ended: Ended) -> str:
@@ -347,36 +351,6 @@ def _inputs(workspace: Path) -> dict[str, str] | None:
         return hash_inputs(workspace)
     except SciagentError:
         return None
-
-
-def _withhold(state: _Work) -> tuple[list[str], list[str]]:
-    """Take out of `output/` what must not be frozen: links and the like, and files that hold a known secret."""
-    output, taken, reasons = state.workspace.output, [], []
-    secrets = [secret.encode() for secret in state.secrets if len(secret) >= MIN_KNOWN]
-    if output.is_symlink() or not output.is_dir():
-        output.unlink(missing_ok=True)
-        output.mkdir()
-        return ["output"], ["output/ is not a folder any more"]
-    for entry in list(walk(state.workspace.path, "output")):
-        why = entry.problem
-        if why is None and secrets:
-            try:
-                data = read_file(state.workspace.path, entry.path)
-                why = "a file that holds a secret" if any(secret in data for secret in secrets) else None
-            except UnsafeFile as error:
-                why = f"a file that can't be read ({error})"
-        if why is not None:
-            taken.append(one_line(entry.path, 300))
-            reasons.append(f"{entry.path} is {why}")
-            _remove(state.workspace.path / entry.path)
-    return taken, reasons
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def has_no_report(workspace: Workspace) -> bool:

@@ -262,6 +262,55 @@ def test_a_harness_that_takes_its_folders_away_is_a_failed_run(lab: Lab, script:
     assert list(elsewhere.iterdir()) == [elsewhere / "output"]
 
 
+@pytest.mark.parametrize("place", ["file", "file/below", "link/t1", "/proc/nothing"])
+def test_a_place_where_nothing_can_be_frozen_is_told_before_anything_is_spent(lab: Lab, place: str) -> None:
+    (lab.root / "file").write_text("no folder")
+    (lab.root / "link").mkdir()
+    (lab.root / "link" / "t1").symlink_to(lab.root / "nowhere")
+    output = "link" if place == "link/t1" else place
+    code, out, err = sciagent("run", "t1", "--system-file", lab.system(), "-o", output, "--tasks", "tasks")
+    assert (code, out) == (4, "")
+    assert place in err
+    assert len(err.splitlines()) == 1
+    assert not (lab.root / "calls").exists()
+
+
+def test_what_an_agent_left_is_kept_where_nothing_can_be_frozen(lab: Lab) -> None:
+    """The place is there when the run starts, and a file when it ends."""
+    script = 'mkdir -p "$1/output"; echo "# Costly" > "$1/output/Result.md"; rmdir runs/sys; echo x > runs/sys'
+    script = f"cd {lab.root} && {script}"
+    command = ["/bin/sh", "-c", script, "sh", "{workspace}"]
+    _, err = lab.run("--work", str(lab.root / "work"), command=command, version_command=[], fixing_turns=0, code=4)
+    assert "freeze it with sciagent freeze" in err
+    kept = Path(err.partition("is kept in ")[2].partition(";")[0])
+    assert (kept / "output" / "Result.md").read_text() == "# Costly\n"
+    assert sciagent("freeze", kept, "--task", "t1", "--system", "sys", "-o", "saved")[0] == 0
+
+
+def test_a_command_that_cannot_be_started_is_no_run_of_the_system(lab: Lab) -> None:
+    out, _ = lab.run(environment={"BAD": "nul \0"}, version_command=[], code=1)
+    assert "can't be started" in out
+    session = lab.frozen().session
+    assert session is not None
+    assert session.started is False
+    out, _ = lab.run(code=0)  # run again, though the system file is another one now
+    assert "the failed run is moved to" in out
+
+
+@pytest.mark.parametrize("command", [("assemble", "t1", "file/below"), ("schema", "file/below")])
+def test_a_folder_that_cannot_be_made_is_one_message(lab: Lab, command: tuple[str, ...]) -> None:
+    (lab.root / "file").write_text("no folder")
+    code, _, err = sciagent(*command)
+    assert code == 4
+    assert "file" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_task_named_twice_is_run_once(lab: Lab) -> None:
+    out, _ = lab.run("t1", code=0)
+    assert out.splitlines()[-1].startswith("1 runs")
+
+
 def test_a_full_disk_stops_the_harness(tmp_path: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():

@@ -87,6 +87,14 @@ class Failed(Exception):
         self.exit_code = exit_code
 
 
+class NeverStarted(Failed):
+    """The command itself could not be started."""
+
+
+class _Unfrozen(SciagentError):
+    """Nothing could be frozen; what the agent left stays where it is."""
+
+
 def run_job(job: Job, environ: Mapping[str, str], tell: Tell, work: Path | None = None) -> Frozen:
     """Run and freeze `job`. A run that goes wrong is frozen as a failed one; `session.problem` says why.
 
@@ -100,10 +108,14 @@ def run_job(job: Job, environ: Mapping[str, str], tell: Tell, work: Path | None 
     if job.target.exists() and any(job.target.iterdir()):
         raise SciagentError("exists and is not empty: choose another, or remove it first", path=job.target)
     folder = Path(tempfile.mkdtemp(prefix="sciagent-", dir=work))
+    keep = False
     try:
         return _run_in(job, adapter, environ, tell, folder)
+    except _Unfrozen:
+        keep = True
+        raise
     finally:
-        if not remove_workspace(folder):
+        if not keep and not remove_workspace(folder):
             tell(f"{folder} can't be removed whole: files in it belong to another user, as a container's may")
 
 
@@ -127,6 +139,7 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
         _turns(state)
     except Failed as error:
         failure = error
+        has_started = has_started and (state.turns > 0 or not isinstance(error, NeverStarted))
     finished_at = now()
     if job.take is not None:
         job.take(workspace.path)
@@ -181,12 +194,20 @@ def _freeze(state: _Work, options: FreezeOptions, environ: Mapping[str, str]) ->
         return freeze(state.workspace.path, state.job.target, options, environ)
     except SciagentError as error:
         reason = one_line(f"the delivery can't be frozen: {error}", 500)
-        empty = state.workspace.path.parent / "empty"
-        (empty / "output").mkdir(parents=True, exist_ok=True)
         assert options.session is not None
         session = options.session.model_copy(update={"problem": reason})
         failed = replace(options, status="failed", session=session, report=None, inputs_before=None)
-        return freeze(empty, state.job.target, failed, environ)
+        return _freeze_nothing(state, failed, environ)
+
+
+def _freeze_nothing(state: _Work, options: FreezeOptions, environ: Mapping[str, str]) -> Frozen:
+    empty = state.workspace.path.parent / "empty"
+    try:
+        (empty / "output").mkdir(parents=True, exist_ok=True)
+        return freeze(empty, state.job.target, options, environ)
+    except (SciagentError, OSError) as error:
+        kept = f"what the agent left is kept in {state.workspace.path}; freeze it with sciagent freeze"
+        raise _Unfrozen(f"{error}; {kept}") from None
 
 
 # ---- before the agent works
@@ -255,7 +276,7 @@ def _start(
             passed=lambda: _passed(state),
         )
     except NotStarted as error:
-        raise Failed(str(error)) from None
+        raise NeverStarted(str(error)) from None
     lost = put_back((state.workspace.path.parent, state.workspace.path, state.home, state.logs))
     if lost and ended.stopped is None:
         raise Failed(f"the harness took away the folder of the run: {', '.join(path.name for path in lost)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ def run_suite(
         job.task.check()
         job.system.key(environ)
         _kept(job, again)
+        _make_place(job.target.parent)
     for number, job in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {job.target.name}"
         kept = _kept(job, again)
@@ -84,6 +86,8 @@ def run_suite(
 
 def _kept(job: Job, again: bool) -> Run | None:
     """The run that is frozen in the place of a job; None where there is none."""
+    if job.target.is_symlink() or (job.target.exists() and not job.target.is_dir()):
+        raise SciagentError("is no folder: choose another place with -o", path=job.target)
     if not (job.target / MANIFEST).is_file():
         if job.target.is_dir() and any(job.target.iterdir()):
             raise SciagentError("holds something that is no frozen run: choose another, or remove it", path=job.target)
@@ -100,6 +104,16 @@ def _kept(job: Job, again: bool) -> Run | None:
             path=job.target,
         )
     return run
+
+
+def _make_place(folder: Path) -> None:
+    """Make sure that runs can be frozen in `folder`, before anything is spent on them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SciagentError(f"runs can't be frozen here: {error.strerror}", path=folder) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SciagentError("runs can't be frozen here: no permission to write", path=folder)
 
 
 def _is_to_repeat(run: Run, again: bool) -> bool:

@@ -231,8 +231,8 @@ class SessionState:
         if not found:
             names = ", ".join(f"{rubric.id} (for {rubric.task_id})" for rubric in self.rubrics)
             raise SciagentError(
-                f"no rubric of this session is made for {index.label}: {names}. Test it in a session of its own, or give "
-                "a rubric that is made for every task with --sciagent-rubric"
+                f"no rubric of this session is made for {index.label}: {names}. Test it in a session of its own, or "
+                "give a rubric that is made for every task with --sciagent-rubric"
             )
         return found
 

@@ -462,6 +462,8 @@ def test_a_log_that_cannot_be_written_stops_the_run(lab: Lab) -> None:
         ({"harness": "codex", "model": None}, "harness codex needs a model"),
         ({"endpoint": {"key_variable": "NO_SUCH_KEY"}}, "variable NO_SUCH_KEY is not set"),
         ({"command": ["agent", "{prmpt}"]}, "no placeholder {prmpt}"),
+        ({"continue_command": ["agent", "{session}"]}, "no placeholder {session}"),
+        ({"container": ["docker", "run", "-v", "{worspace}:/work"]}, "no placeholder {worspace}"),
         ({"limits": {"wall_s": 0}}, "wall_s"),
     ],
 )
@@ -470,6 +472,7 @@ def test_a_bad_system_file_is_refused(lab: Lab, change: dict[str, Any], message:
     out, err = lab.run(harness=harness, code=4, **change)
     assert message in err, out + err
     assert not (lab.root / "runs").exists()
+    assert not (lab.root / "calls").exists()
 
 
 def test_the_system_file_of_the_documentation_is_one() -> None:

@@ -105,6 +105,7 @@ def run_job(job: Job, environ: Mapping[str, str], tell: Tell, work: Path | None 
         KeyboardInterrupt: as it comes; the harness has been ended, and nothing is frozen.
     """
     adapter = adapter_of(job.system, environ)
+    adapter.check()
     if job.target.exists() and any(job.target.iterdir()):
         raise SciagentError("exists and is not empty: choose another, or remove it first", path=job.target)
     folder = Path(tempfile.mkdtemp(prefix="sciagent-", dir=work))

@@ -15,6 +15,7 @@ from ..layout import MANIFEST
 from ..models.system import SystemFile
 from ..runs import Run
 from ..tasks import Task
+from .adapters import adapter_of
 from .session import Job, Tell, run_job
 
 REPLACED = ".replaced"
@@ -63,9 +64,10 @@ def run_suite(
     """
     for job in wanted:
         job.task.check()
-        job.system.key(environ)
+        adapter_of(job.system, environ).check()
         _kept(job, again)
-        _make_place(job.target.parent)
+    for folder in dict.fromkeys(job.target.parent for job in wanted):
+        _make_place(folder)
     for number, job in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {job.target.name}"
         kept = _kept(job, again)

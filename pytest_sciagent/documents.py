@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from yaml.reader import ReaderError
 
 from .errors import SciagentError
 from .text import one_line
@@ -89,12 +90,12 @@ def load_yaml(path: Path, model: type[M]) -> M:
 
 def parse_yaml(text: str, model: type[M], path: Path | str) -> M:
     """As `load_yaml`, for `text` that came from `path`."""
-    loader = _Loader(text)
     try:
-        node = loader.get_single_node()
-        if node is None:
-            raise SciagentError("the document is empty", path=path)
-        data = loader.construct_document(node)
+        node, data = _composed(text)
+    except ReaderError as error:
+        message = f"the character U+{error.character:04X} may not stand in YAML"
+        line = text.count("\n", 0, error.position) + 1
+        raise SciagentError(f"not readable as YAML: {message}", path=path, line=line) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         message = error.problem or str(error)
@@ -103,9 +104,19 @@ def parse_yaml(text: str, model: type[M], path: Path | str) -> M:
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SciagentError(f"not readable as YAML: {one_line(str(error), 200)}", path=path) from None
+    if node is None:
+        raise SciagentError("the document is empty", path=path)
+    return _validated(data, model, path, node)
+
+
+def _composed(text: str) -> tuple[yaml.Node | None, Any]:
+    """The one document in `text`, as nodes, which know their lines, and as plain data; no node where it is empty."""
+    loader = _Loader(text)  # looks at the first characters already
+    try:
+        node = loader.get_single_node()
+        return node, None if node is None else loader.construct_document(node)
     finally:
         loader.dispose()
-    return _validated(data, model, path, node)
 
 
 def load_json(path: Path, model: type[M]) -> M:

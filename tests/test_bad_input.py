@@ -198,6 +198,8 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
     ),
     "not YAML": (rubric("a: [b\nc: d\n"), ONE_RUN, "*small.yaml:2: *"),
     "an alias": (rubric(rubric_text().replace("{1: all of it", "{1: *x")), ONE_RUN, "*small.yaml:14: *aliases*"),
+    "a control character": (rubric(rubric_text() + "#\x00\n"), ONE_RUN, "*small.yaml:*: *U+0000 may not stand in YAML"),
+    "a control character first": (rubric("\x07"), ONE_RUN, "*small.yaml:1: *U+0007 may not stand in YAML"),
     "empty file": (rubric(""), ONE_RUN, "*small.yaml*"),
     "not UTF-8": (
         lambda c: (c.run(), (c.root / "rubrics" / "small.yaml").write_bytes(b"\xff\xfe")),

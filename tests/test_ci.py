@@ -42,11 +42,25 @@ def test_a_branch_elsewhere_is_a_fork(tmp_path: Path, source: str | None, fork: 
     assert (job.pull_request.number, job.pull_request.is_fork) == (7, fork)
 
 
-@pytest.mark.parametrize(
-    "content", [{}, [], {"pull_request": {"number": "7"}}, pull_request(base="--output=/etc/x"), {"issue": 3}]
-)
+@pytest.mark.parametrize("content", [{}, {"pull_request": None}, {"issue": 3}])
 def test_other_events_are_no_pull_request(tmp_path: Path, content: object) -> None:
     assert read_job(event(tmp_path, content)).pull_request is None
+
+
+@pytest.mark.parametrize(
+    "content", [[], None, {"pull_request": 5}, {"pull_request": {"number": "7"}}, pull_request(base="--output=/etc/x")]
+)
+def test_a_pull_request_that_is_not_understood_is_never_taken_for_none(tmp_path: Path, content: object) -> None:
+    with pytest.raises(SciagentError, match=r"event\.json: the event"):
+        read_job(event(tmp_path, content))
+
+
+def test_head_runs_never_take_the_place_of_the_checkout(cohort: Cohort) -> None:
+    for place in (".", "..", str(cohort.root)):
+        code, _, err = cohort.sciagent("ci", "run", "--system-file", "s.yaml", "--tasks", "t1", "-o", place)
+        assert code == 4
+        assert "what is in this folder is removed first" in err
+    assert (cohort.root / "tasks" / "t1" / "task.yaml").is_file()
 
 
 def test_an_event_that_can_not_be_read_is_one_message(tmp_path: Path) -> None:

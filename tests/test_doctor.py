@@ -205,6 +205,38 @@ def test_servers_are_asked_online_only(cohort: Cohort, kind: str) -> None:
     assert line["state"] == "fault"
 
 
+def test_each_member_of_a_panel_is_looked_at_and_nobody_else_asked(
+    cohort: Cohort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with Loopback(good) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        (cohort.root / "pytest.ini").write_text(f"[pytest]\nsciagent_judge = openai:{MODEL}, openai:other\n")
+        lines = doctor(cohort, "--online")
+    assert [line["state"] for line in lines["server openai"]] == ["ok", "warning"]
+    assert "server anthropic" not in lines
+    (line,) = doctor(cohort, "--judge=openai:a,openai:a", code=4)["judge"]
+    assert "named twice" in line["text"]
+
+
+def test_records_of_several_judges_are_a_warning_where_none_is_named(cohort: Cohort) -> None:
+    cohort.run()
+    cohort.record()
+    cohort.record(judge=OTHER)
+    (line,) = doctor(cohort, "runs")["verdicts"]
+    assert line["state"] == "warning"
+    (line,) = doctor(cohort, "runs", f"--judge={OTHER.label}")["verdicts"]
+    assert (line["state"], "handoff:other" in line["text"]) == ("ok", True)
+
+
+@pytest.mark.parametrize("command", [("plan", "runs"), ("selfcheck",)])
+def test_a_panel_is_refused_where_one_judge_is_wanted(cohort: Cohort, command: tuple[str, ...]) -> None:
+    cohort.run()
+    code, _, err = cohort.sciagent(*command, "--judge", "openai:a,openai:b")
+    assert code == 4
+    assert "one judge is wanted here" in err
+
+
 # ---- the machine
 
 

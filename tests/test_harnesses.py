@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,81 @@ def test_a_delivery_that_cannot_be_frozen_is_a_failed_run_without_one(lab: Lab) 
     assert not [f for f in lab.frozen().files if f.path.startswith("output/")]
 
 
+@pytest.mark.parametrize(
+    ("script", "gone"),
+    [
+        ('cd / && rm -rf "$1"', "workspace"),
+        ('cd / && rm -rf "$1" && echo text > "$1"', "workspace"),
+        ('cd / && mv "$1" "$1.old" && ln -s "$2" "$1"', "workspace"),
+        ('cd / && rm -rf "$(dirname "$1")"/*', "workspace, home, workspace-logs"),
+        ('cd / && rm -rf "$(dirname "$1")"', "sciagent-*, workspace, home, workspace-logs"),
+    ],
+    ids=["removed", "a file", "a link", "all folders", "the folder of all"],
+)
+def test_a_harness_that_takes_its_folders_away_is_a_failed_run(lab: Lab, script: str, gone: str) -> None:
+    elsewhere = lab.root / "elsewhere"
+    (elsewhere / "output").mkdir(parents=True)
+    (elsewhere / "output" / "link").symlink_to(elsewhere)
+    (elsewhere / "output" / "Result.md").write_text("# Somebody's own\n")
+    lab.run(command=["/bin/sh", "-c", script, "sh", "{workspace}", str(elsewhere)], version_command=[], code=1)
+    manifest = lab.frozen()
+    assert (manifest.status, manifest.report) == ("failed", None)
+    assert not any(file.path.startswith("output/") for file in manifest.files)
+    assert fnmatch(lab.problem(), f"the harness took away the folder of the run: {gone}")
+    # What a link leads to is neither taken in nor tidied up.
+    assert (elsewhere / "output" / "link").is_symlink()
+    assert list(elsewhere.iterdir()) == [elsewhere / "output"]
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "link/t1", "/proc/nothing"])
+def test_a_place_where_nothing_can_be_frozen_is_told_before_anything_is_spent(lab: Lab, place: str) -> None:
+    (lab.root / "file").write_text("no folder")
+    (lab.root / "link").mkdir()
+    (lab.root / "link" / "t1").symlink_to(lab.root / "nowhere")
+    output = "link" if place == "link/t1" else place
+    code, out, err = sciagent("run", "t1", "--system-file", lab.system(), "-o", output, "--tasks", "tasks")
+    assert (code, out) == (4, "")
+    assert place in err
+    assert len(err.splitlines()) == 1
+    assert not (lab.root / "calls").exists()
+
+
+def test_what_an_agent_left_is_kept_where_nothing_can_be_frozen(lab: Lab) -> None:
+    """The place is there when the run starts, and a file when it ends."""
+    script = 'mkdir -p "$1/output"; echo "# Costly" > "$1/output/Result.md"; rmdir runs/sys; echo x > runs/sys'
+    script = f"cd {lab.root} && {script}"
+    command = ["/bin/sh", "-c", script, "sh", "{workspace}"]
+    _, err = lab.run("--work", str(lab.root / "work"), command=command, version_command=[], fixing_turns=0, code=4)
+    assert "freeze it with sciagent freeze" in err
+    kept = Path(err.partition("is kept in ")[2].partition(";")[0])
+    assert (kept / "output" / "Result.md").read_text() == "# Costly\n"
+    assert sciagent("freeze", kept, "--task", "t1", "--system", "sys", "-o", "saved")[0] == 0
+
+
+def test_a_command_that_cannot_be_started_is_no_run_of_the_system(lab: Lab) -> None:
+    out, _ = lab.run(environment={"BAD": "nul \0"}, version_command=[], code=1)
+    assert "can't be started" in out
+    session = lab.frozen().session
+    assert session is not None
+    assert session.started is False
+    out, _ = lab.run(code=0)  # run again, though the system file is another one now
+    assert "the failed run is moved to" in out
+
+
+@pytest.mark.parametrize("command", [("assemble", "t1", "file/below"), ("schema", "file/below")])
+def test_a_folder_that_cannot_be_made_is_one_message(lab: Lab, command: tuple[str, ...]) -> None:
+    (lab.root / "file").write_text("no folder")
+    code, _, err = sciagent(*command)
+    assert code == 4
+    assert "file" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_task_named_twice_is_run_once(lab: Lab) -> None:
+    out, _ = lab.run("t1", code=0)
+    assert out.splitlines()[-1].startswith("1 runs")
+
+
 def test_a_full_disk_stops_the_harness(tmp_path: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
@@ -386,6 +462,8 @@ def test_a_log_that_cannot_be_written_stops_the_run(lab: Lab) -> None:
         ({"harness": "codex", "model": None}, "harness codex needs a model"),
         ({"endpoint": {"key_variable": "NO_SUCH_KEY"}}, "variable NO_SUCH_KEY is not set"),
         ({"command": ["agent", "{prmpt}"]}, "no placeholder {prmpt}"),
+        ({"continue_command": ["agent", "{session}"]}, "no placeholder {session}"),
+        ({"container": ["docker", "run", "-v", "{worspace}:/work"]}, "no placeholder {worspace}"),
         ({"limits": {"wall_s": 0}}, "wall_s"),
     ],
 )
@@ -394,6 +472,7 @@ def test_a_bad_system_file_is_refused(lab: Lab, change: dict[str, Any], message:
     out, err = lab.run(harness=harness, code=4, **change)
     assert message in err, out + err
     assert not (lab.root / "runs").exists()
+    assert not (lab.root / "calls").exists()
 
 
 def test_the_system_file_of_the_documentation_is_one() -> None:

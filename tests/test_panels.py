@@ -186,6 +186,23 @@ def test_a_failed_member_is_no_vote_and_never_a_level(cohort: Cohort, failure: R
     assert outcomes(cohort.pytest(RUN, three, "--sciagent-ledger-mode=replay")) == {"passed": 3, "not assessed": 1}
 
 
+@PARALLEL
+def test_a_panel_with_a_member_that_never_answered_is_replayed(cohort: Cohort, extra: list[str]) -> None:
+    cohort.run(findings=1)
+    dead = {("c", id): [Raw(200, "<html>oops</html>")] for id in IDS}
+    three = f"--sciagent-judge={A},{B},openai:c"
+    with Loopback(Scripted({("b", "ev.full"): [0], **dead})) as server:
+        asked = results(cohort, RUN, three, server_at(server), *extra)
+    replayed = results(cohort, RUN, three, "--sciagent-ledger-mode=replay", *extra)
+    levels = [[c["level"] for c in by_id(found).values()] for found in (asked, replayed)]
+    assert levels == [[0, 1, 1, 1]] * 2
+    assert asked["systems"] == replayed["systems"]
+    assert replayed["notes"] == ["nothing is recorded under the judge openai:c: it has no vote"]
+    # A name that no provider has is a mistake, and so is a panel of which nothing is recorded.
+    for judges in (f"{A},handoff:nobody", "openai:x"):
+        assert cohort.pytest(RUN, f"--sciagent-judge={judges}", "--sciagent-ledger-mode=replay").ret == 4
+
+
 def test_a_member_that_can_not_be_asked_stops_with_its_own_words(cohort: Cohort) -> None:
     cohort.run(findings=1)
     refusal = Raw(401, {"error": {"message": "no such key"}})

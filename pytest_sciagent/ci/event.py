@@ -84,7 +84,7 @@ def read_job(environ: Mapping[str, str]) -> Job:
     server, run = environ.get("GITHUB_SERVER_URL"), environ.get("GITHUB_RUN_ID")
     return Job(
         on_github=environ.get("GITHUB_ACTIONS") == "true",
-        pull_request=_pull_request(_event(event), repository) if event is not None else None,
+        pull_request=_pull_request(_event(event), repository, event) if event is not None else None,
         api=environ.get("GITHUB_API_URL") or None,
         repository=repository,
         token=environ.get("GITHUB_TOKEN") or None,
@@ -103,8 +103,13 @@ def _event(path: Path) -> Any:
         raise SciagentError(f"the event can't be read: {one_line(str(error), 200)}", path=path) from None
 
 
-def _pull_request(event: Any, repository: str | None) -> PullRequest | None:
-    """The event's pull request; None for another kind of event, or one that does not say what is needed."""
+def _pull_request(event: Any, repository: str | None, path: Path) -> PullRequest | None:
+    """The event's pull request; None for another kind of event.
+
+    Raises:
+        SciagentError: there is one that does not say what is needed. Taken for none, its prompts would count as
+            unchanged, and a fork's as our own.
+    """
     match event:
         case {"pull_request": {"number": int(number), "base": {"sha": str(base)}, "head": dict(head)}}:
             match head:
@@ -112,7 +117,12 @@ def _pull_request(event: Any, repository: str | None) -> PullRequest | None:
                     is_fork = source != repository
                 case _:  # the repository of the branch is gone, or hidden
                     is_fork = True
-            return PullRequest(number, base, is_fork) if _SHA.fullmatch(base) else None
+            if _SHA.fullmatch(base):
+                return PullRequest(number, base, is_fork)
+    if not isinstance(event, dict):
+        raise SciagentError("the event is no JSON object", path=path)
+    if event.get("pull_request") is not None:
+        raise SciagentError("the event's pull_request has no number, base.sha and head in the known form", path=path)
     return None
 
 

@@ -84,4 +84,9 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_BAD_INPUT)
+    except OSError as error:
+        if error.filename is None:  # nothing that the user named
+            raise
+        click.echo(f"sciagent: {clean(str(error.filename))}: {error.strerror}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
     sys.exit(result if isinstance(result, int) else 0)

@@ -122,13 +122,14 @@ def _kernel(name: str) -> str | None:
 # ---- judges
 
 
-def judges(named: JudgeIdentity | None, base_url: str | None, *, online: bool) -> Iterator[Line]:
-    """Keys, which are never shown, and servers, which are asked for their models only where `online`."""
+def judges(named: Sequence[JudgeIdentity], base_url: str | None, *, online: bool) -> Iterator[Line]:
+    """Keys, which are never shown, and servers, which are asked for their models only where `online`: those of the
+    judges `named`, and all where none is."""
     from ..judging.clients import KEY_VARIABLES, URL_VARIABLES
 
     seen: set[str] = set()
     for kind, variable in KEY_VARIABLES.items():
-        mine = named is not None and named.kind == kind
+        mine = [judge.model for judge in named if judge.kind == kind]
         if variable in seen and not mine:  # the same key and server under another name
             continue
         seen.add(variable)
@@ -142,8 +143,9 @@ def judges(named: JudgeIdentity | None, base_url: str | None, *, online: bool) -
         else:
             key = f"{variable} is set" if has_key else "no key, and none needed"
             yield Line(f"judge {kind}", "ok", f"{key}; server: {_shown(url)}")
-            if online:
-                yield _reach(kind, url, named.model if named is not None and mine else None)
+            if online and (mine or not named):
+                models: list[str | None] = [*mine] or [None]
+                yield from (_reach(kind, url, model) for model in models)
 
 
 def _shown(url: str | None) -> str:
@@ -287,8 +289,9 @@ def tasks(opened: Sequence[Run], folders: Sequence[Path]) -> Iterator[Line]:
         yield Line("tasks", "ok", f"found: {', '.join(found)}")
 
 
-def ledgers(opened: Sequence[Run], folder_of: dict[str, Path]) -> Iterator[Line]:
-    """Whose answers are recorded for the runs; `folder_of` gives the ledger folder by the run's label."""
+def ledgers(opened: Sequence[Run], folder_of: dict[str, Path], *, chosen: bool) -> Iterator[Line]:
+    """Whose answers are recorded for the runs; `folder_of` gives the ledger folder by the run's label. chosen: whether
+    a judge is named, so that those of others do no harm."""
     from ..evaluation.recorded import judge_name
     from ..ledger import Ledger
 
@@ -303,7 +306,7 @@ def ledgers(opened: Sequence[Run], folder_of: dict[str, Path]) -> Iterator[Line]
         found |= ledger.judges()
         answers += len(ledger.entries)
     names = ", ".join(judge_name(found[key]) for key in sorted(found))
-    if len(found) > 1:
+    if len(found) > 1 and not chosen:
         told = f"answers of several judges are recorded: {one_line(names, 300)}"
         yield Line("verdicts", "warning", told, "choose one with --sciagent-judge; they are never mixed")
     elif found:

@@ -101,9 +101,11 @@ def run(system_file: str, tasks: str, output: str) -> int:
     if job.pull_request is not None and job.pull_request.is_fork:
         _say(job, "notice", "this pull request comes from a fork: the agent is not run, and no gate can be met")
         return 0
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise SciagentError("what is in this folder is removed first: name one of its own with -o", path=folder)
     if folder.is_dir():
         shutil.rmtree(folder)
-    wanted = _words(tasks)
+    wanted = tuple(dict.fromkeys(_words(tasks)))
     arguments = ["run", *wanted, "--system-file", system_file, "-o", output]
     code = run_guarded(this_program(*arguments), on_github=job.on_github)
     if code not in (0, 1):

@@ -25,8 +25,10 @@ _COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 
 @click.command()
 @click.argument("runs", nargs=-1, type=PATH)
-@click.option("--judge", default=None, metavar="KIND:MODEL", help="A judge that must be askable (default: as set).")
-@click.option("--base-url", default=None, metavar="URL", help="The server of that judge.")
+@click.option(
+    "--judge", default=None, metavar="KIND:MODEL", help="Who must be askable; a panel with commas (default: as set)."
+)
+@click.option("--base-url", default=None, metavar="URL", help="The server of who is named.")
 @click.option("--online", is_flag=True, help="Ask each server for its models. Nothing is paid, but the key is sent.")
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
@@ -88,7 +90,7 @@ def _lines(
     base = found.folder or here
     yield from checkup.machine()
     yield from checkup.settings(found)
-    named, problem = _judge(judge or found.text("sciagent_judge"))
+    named, problem = _judges(judge or found.text("sciagent_judge"))
     if problem is not None:
         yield checkup.Line("judge", "fault", problem, "name it as openai:MODEL, anthropic:MODEL or handoff:NAME")
     yield from checkup.judges(named, base_url, online=online)
@@ -108,17 +110,18 @@ def _lines(
     yield from lines
     yield from checkup.tasks(opened, sources.task_folders)
     folder_of = {run.label: sources.ledger_of(run.path) for run in opened}
-    yield from checkup.ledgers(opened, folder_of)
+    yield from checkup.ledgers(opened, folder_of, chosen=bool(named))
     yield from checkup.folders(base, sorted(set(folder_of.values())))
 
 
-def _judge(name: str | None) -> tuple[JudgeIdentity | None, str | None]:
-    from ..judging.identity import parse_identity
+def _judges(names: str | None) -> tuple[tuple[JudgeIdentity, ...], str | None]:
+    """The judge or the members of the panel, or what is wrong with how they are named."""
+    from ..judging.identity import parse_judges
 
     try:
-        return (None if name is None else parse_identity(name)), None
+        return (() if names is None else parse_judges(names)), None
     except SciagentError as error:
-        return None, one_line(str(error), 300)
+        return (), one_line(str(error), 300)
 
 
 def _find(given: tuple[Path, ...]) -> tuple[list[Path], list[Line]]:

@@ -54,7 +54,7 @@ def run(
 
     system = load_system(system_file)
     digest = sha256_bytes(read_text(system_file).encode())
-    wanted = jobs([named_task(task, tasks) for task in task_ids], system, folder, repeats, digest)
+    wanted = jobs([named_task(task, tasks) for task in dict.fromkeys(task_ids)], system, folder, repeats, digest)
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
     failed = 0

@@ -29,12 +29,13 @@ def find_judge(state: SessionState) -> Judge:
     options = state.options
     named = parse_judges(options.judge, options.judge_parameters) if options.judge is not None else ()
     owns = [_own_judge(state, one) for one in named]
+    alone = len(named) == 1
     if state.wire is not None:
         # The controller has found out whose answers are read; judges of the user's own are made anew.
         told = [None if t is None else JudgeIdentity.model_validate_json(t) for t in state.wire["judges"]]
     elif named:
         told = [
-            one if own is not None else _known(state, _laid_out(state, one, alone=len(named) == 1))
+            one if own is not None else _known(state, _laid_out(state, one, alone=alone), alone=alone)
             for one, own in zip(named, owns, strict=True)
         ]
     else:
@@ -70,12 +71,18 @@ def _own_judge(state: SessionState, named: JudgeIdentity) -> Judge | None:
     return own
 
 
-def _known(state: SessionState, named: JudgeIdentity) -> JudgeIdentity:
-    """The judge that a name stands for: one that can be asked, or one whose answers are recorded."""
+def _known(state: SessionState, named: JudgeIdentity, *, alone: bool) -> JudgeIdentity:
+    """The judge that a name stands for: one that can be asked, or one whose answers are recorded. A provider's judge in
+    a panel may have answered nothing: replayed, the panel says what it said with all those calls failed."""
     if state.options.asks(named.kind):
         return named
+    recorded = _recorded(state)
+    is_known = any((judge.kind, judge.model) == (named.kind, named.model) for judge in recorded)
+    if recorded and not (alone or is_known) and named.kind in KEY_VARIABLES:
+        state.notices.append(f"nothing is recorded under the judge {named.label}: it has no vote")
+        return named
     hint = f". Judges that can be asked: {', '.join(f'{kind}:MODEL' for kind in KEY_VARIABLES)}"
-    return recorded_as(named, _recorded(state), hint)
+    return recorded_as(named, recorded, hint)
 
 
 def _recorded(state: SessionState) -> list[JudgeIdentity]:

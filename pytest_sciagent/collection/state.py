@@ -230,7 +230,10 @@ class SessionState:
         found = tuple(rubric for rubric in self.rubrics if rubric.task_id in (None, index.task_id))
         if not found:
             names = ", ".join(f"{rubric.id} (for {rubric.task_id})" for rubric in self.rubrics)
-            raise SciagentError(f"no rubric of this session is made for {index.label}: {names}")
+            raise SciagentError(
+                f"no rubric of this session is made for {index.label}: {names}. Test it in a session of its own, or "
+                "give a rubric that is made for every task with --sciagent-rubric"
+            )
         return found
 
     @functools.cached_property

@@ -100,6 +100,17 @@ class Adapter:
         argv = tuple(fill(part, values) for part in command)
         return Start(argv, turn.prompt if self.system.stdin else None, environment)
 
+    def check(self) -> None:
+        """See that the commands of all turns can be made, before the first is paid for.
+
+        Raises:
+            SciagentError: a name in braces that nobody knows.
+        """
+        for number in (0, 1):
+            self.start(Turn(Path(), Path(), "", number))
+        for part in self.system.container:
+            fill(part, {"workspace": "", "home": ""})
+
     # ---- to be read
 
     def read(self, line: str, meter: Meter) -> None:

@@ -18,15 +18,15 @@ from ..errors import SciagentError
 from ..models import Session, Stage, System, Usage
 from ..models.run import RunStatus
 from ..models.system import SystemFile
-from ..runs import UnsafeFile
-from ..runs.files import read_file, walk
+from ..runs.files import walk
 from ..runs.freeze import FreezeOptions, Frozen, freeze, hash_inputs
-from ..runs.secrets import MIN_KNOWN, known_secrets, mask_secrets
+from ..runs.secrets import known_secrets, mask_secrets
 from ..tasks import Task
 from ..tasks.delivery import problems
 from ..tasks.workspace import HOLDOUT, Workspace, assemble, remove_workspace
 from ..text import one_line
 from .adapters import Adapter, Turn, adapter_of
+from .leavings import put_back, withhold
 from .process import Ended, NotStarted, Streams, run_command
 from .reading import Meter, fill
 from .system import base_environment
@@ -87,6 +87,14 @@ class Failed(Exception):
         self.exit_code = exit_code
 
 
+class NeverStarted(Failed):
+    """The command itself could not be started."""
+
+
+class _Unfrozen(SciagentError):
+    """Nothing could be frozen; what the agent left stays where it is."""
+
+
 def run_job(job: Job, environ: Mapping[str, str], tell: Tell, work: Path | None = None) -> Frozen:
     """Run and freeze `job`. A run that goes wrong is frozen as a failed one; `session.problem` says why.
 
@@ -97,13 +105,18 @@ def run_job(job: Job, environ: Mapping[str, str], tell: Tell, work: Path | None 
         KeyboardInterrupt: as it comes; the harness has been ended, and nothing is frozen.
     """
     adapter = adapter_of(job.system, environ)
+    adapter.check()
     if job.target.exists() and any(job.target.iterdir()):
         raise SciagentError("exists and is not empty: choose another, or remove it first", path=job.target)
     folder = Path(tempfile.mkdtemp(prefix="sciagent-", dir=work))
+    keep = False
     try:
         return _run_in(job, adapter, environ, tell, folder)
+    except _Unfrozen:
+        keep = True
+        raise
     finally:
-        if not remove_workspace(folder):
+        if not keep and not remove_workspace(folder):
             tell(f"{folder} can't be removed whole: files in it belong to another user, as a container's may")
 
 
@@ -127,10 +140,11 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
         _turns(state)
     except Failed as error:
         failure = error
+        has_started = has_started and (state.turns > 0 or not isinstance(error, NeverStarted))
     finished_at = now()
     if job.take is not None:
         job.take(workspace.path)
-    withheld, reasons = _withhold(state)
+    withheld, reasons = withhold(workspace, secrets)
     if before != _inputs(workspace.path):
         reasons.insert(0, "files of data/ were changed")
     strays = workspace.strays()
@@ -181,12 +195,20 @@ def _freeze(state: _Work, options: FreezeOptions, environ: Mapping[str, str]) ->
         return freeze(state.workspace.path, state.job.target, options, environ)
     except SciagentError as error:
         reason = one_line(f"the delivery can't be frozen: {error}", 500)
-        empty = state.workspace.path.parent / "empty"
-        (empty / "output").mkdir(parents=True, exist_ok=True)
         assert options.session is not None
         session = options.session.model_copy(update={"problem": reason})
         failed = replace(options, status="failed", session=session, report=None, inputs_before=None)
-        return freeze(empty, state.job.target, failed, environ)
+        return _freeze_nothing(state, failed, environ)
+
+
+def _freeze_nothing(state: _Work, options: FreezeOptions, environ: Mapping[str, str]) -> Frozen:
+    empty = state.workspace.path.parent / "empty"
+    try:
+        (empty / "output").mkdir(parents=True, exist_ok=True)
+        return freeze(empty, state.job.target, options, environ)
+    except (SciagentError, OSError) as error:
+        kept = f"what the agent left is kept in {state.workspace.path}; freeze it with sciagent freeze"
+        raise _Unfrozen(f"{error}; {kept}") from None
 
 
 # ---- before the agent works
@@ -245,7 +267,7 @@ def _start(
         max_bytes=state.job.system.limits.log_bytes,
     )
     try:
-        return run_command(
+        ended = run_command(
             (*container, *argv),
             cwd=state.workspace.path,
             environment={**state.environment, **environment},
@@ -255,7 +277,11 @@ def _start(
             passed=lambda: _passed(state),
         )
     except NotStarted as error:
-        raise Failed(str(error)) from None
+        raise NeverStarted(str(error)) from None
+    lost = put_back((state.workspace.path.parent, state.workspace.path, state.home, state.logs))
+    if lost and ended.stopped is None:
+        raise Failed(f"the harness took away the folder of the run: {', '.join(path.name for path in lost)}")
+    return ended
 
 
 def _how(ended: Ended) -> str:
@@ -347,36 +373,6 @@ def _inputs(workspace: Path) -> dict[str, str] | None:
         return hash_inputs(workspace)
     except SciagentError:
         return None
-
-
-def _withhold(state: _Work) -> tuple[list[str], list[str]]:
-    """Take out of `output/` what must not be frozen: links and the like, and files that hold a known secret."""
-    output, taken, reasons = state.workspace.output, [], []
-    secrets = [secret.encode() for secret in state.secrets if len(secret) >= MIN_KNOWN]
-    if output.is_symlink() or not output.is_dir():
-        output.unlink(missing_ok=True)
-        output.mkdir()
-        return ["output"], ["output/ is not a folder any more"]
-    for entry in list(walk(state.workspace.path, "output")):
-        why = entry.problem
-        if why is None and secrets:
-            try:
-                data = read_file(state.workspace.path, entry.path)
-                why = "a file that holds a secret" if any(secret in data for secret in secrets) else None
-            except UnsafeFile as error:
-                why = f"a file that can't be read ({error})"
-        if why is not None:
-            taken.append(one_line(entry.path, 300))
-            reasons.append(f"{entry.path} is {why}")
-            _remove(state.workspace.path / entry.path)
-    return taken, reasons
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def has_no_report(workspace: Workspace) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ..layout import MANIFEST
 from ..models.system import SystemFile
 from ..runs import Run
 from ..tasks import Task
+from .adapters import adapter_of
 from .session import Job, Tell, run_job
 
 REPLACED = ".replaced"
@@ -62,8 +64,10 @@ def run_suite(
     """
     for job in wanted:
         job.task.check()
-        job.system.key(environ)
+        adapter_of(job.system, environ).check()
         _kept(job, again)
+    for folder in dict.fromkeys(job.target.parent for job in wanted):
+        _make_place(folder)
     for number, job in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {job.target.name}"
         kept = _kept(job, again)
@@ -84,6 +88,8 @@ def run_suite(
 
 def _kept(job: Job, again: bool) -> Run | None:
     """The run that is frozen in the place of a job; None where there is none."""
+    if job.target.is_symlink() or (job.target.exists() and not job.target.is_dir()):
+        raise SciagentError("is no folder: choose another place with -o", path=job.target)
     if not (job.target / MANIFEST).is_file():
         if job.target.is_dir() and any(job.target.iterdir()):
             raise SciagentError("holds something that is no frozen run: choose another, or remove it", path=job.target)
@@ -100,6 +106,16 @@ def _kept(job: Job, again: bool) -> Run | None:
             path=job.target,
         )
     return run
+
+
+def _make_place(folder: Path) -> None:
+    """Make sure that runs can be frozen in `folder`, before anything is spent on them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SciagentError(f"runs can't be frozen here: {error.strerror}", path=folder) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SciagentError("runs can't be frozen here: no permission to write", path=folder)
 
 
 def _is_to_repeat(run: Run, again: bool) -> bool:

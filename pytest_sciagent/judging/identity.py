@@ -43,6 +43,8 @@ def parse_identity(text: str, parameters: Sequence[str] = ()) -> JudgeIdentity:
     Raises:
         SciagentError: not of this form.
     """
+    if "," in text:
+        raise SciagentError(f"judge {text!r}: one judge is wanted here, not several with commas between them")
     kind, colon, model = text.partition(":")
     if not colon or not kind or not model:
         raise SciagentError(f"judge {text!r}: write KIND:MODEL, such as openai:MODEL or handoff:NAME")

@@ -1,6 +1,6 @@
 """Whole jobs in processes of their own: `sciagent` and pytest as users start them, measured, and stopped where they hang.
 
-Run as a script this is a server: it imports everything once and forks a child for each job, which costs no start of
+Run as a script this is a server: it imports what the first one needs and forks a child for each job, which costs no start of
 Python. A job is a line of JSON on standard input, what came of it a line on standard output.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-HANG_S = int(os.environ.get("SCIAGENT_TEST_HANG_S", "60"))
+HANG_S = 60
 """A job is killed after this time, however busy the machine is."""
 ADDRESS_SPACE = 4 << 30
 
@@ -59,15 +59,17 @@ class Jobs:
         self._server.stdin.close()
         self._server.wait(30)
 
-    def run(self, folder: Path, *commands: list[str]) -> Outcome:
+    def run(self, folder: Path, *commands: list[str], warm: bool = False) -> Outcome:
         """Carry out `commands` in `folder`, one after the other: `sciagent` or `pytest`, and arguments.
+
+        With `warm` in the server itself, so that what they import is there for all jobs that follow.
 
         Raises:
             TimeoutError: it hung.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        self._server.stdin.write(json.dumps({"folder": str(folder), "commands": commands}) + "\n")
+        self._server.stdin.write(json.dumps({"folder": str(folder), "commands": commands, "warm": warm}) + "\n")
         self._server.stdin.flush()
         found = json.loads(self._server.stdout.readline())
         if "killed" in found:
@@ -76,21 +78,20 @@ class Jobs:
 
 
 def _serve() -> None:
-    import anthropic  # noqa: F401 - so that no child has to
-    import openai  # noqa: F401
-    import pandas  # noqa: F401
-    import pint  # noqa: F401
-    import pytest  # noqa: F401
-
-    import pytest_sciagent.plugin  # noqa: F401
-
     for line in sys.stdin:
         job = json.loads(line)
+        if job["warm"]:
+            print(json.dumps(_work(Path(job["folder"]), job["commands"])), flush=True)
+            continue
         answer, told = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(answer)
             os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 0)
+            os.dup2(null, 1)
+            resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
             with os.fdopen(told, "w") as out:
                 out.write(json.dumps(_work(Path(job["folder"]), job["commands"])))
             os._exit(0)
@@ -116,10 +117,6 @@ def _watch(child: int, answer: int) -> dict[str, Any]:
 
 def _work(folder: Path, commands: list[list[str]]) -> dict[str, Any]:
     os.chdir(folder)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     codes, outputs = [], []
     for name, *args in commands:
         output = io.StringIO()

@@ -38,8 +38,8 @@ class Hostile:
     Without `refused` and `problem` it is frozen, verifies and is judged, each criterion of each of its `findings`.
 
     files: what the agent left, below `output/` (or `logs/`).
-    plant: puts in what is no plain file: into the workspace's `output/` where freezing is to refuse it, else into the
-        frozen run.
+    prepare: puts what is no plain file into the workspace's `output/`.
+    plant: puts something into the frozen run.
     refused: freezing is refused, with these words.
     problem: the run is tampered, with these words; no score, and the other runs go on.
     told: words that freezing says.
@@ -48,6 +48,7 @@ class Hostile:
 
     name: str
     files: Files = lambda trap: {}
+    prepare: Plant = nothing
     plant: Plant = nothing
     refused: str | None = None
     problem: str = ""
@@ -365,14 +366,15 @@ OUTSIDE = " ".join(
 
 CORPUS = [
     # -- artifacts that no reader takes
-    Hostile("pickles", artifacts("pickle", "joblib", "matlab", "torch", "npz of", "object array")),
-    Hostile("archives", artifacts("archive")),
-    Hostile("array bombs", artifacts("npz bomb", "npz lying", "npz that", "npy")),
+    Hostile("pickles by name", artifacts("pickle", "joblib", "matlab", "torch", "archive")),
+    Hostile("pickles in arrays", artifacts("npz of", "object array", "pickle as npy")),
+    Hostile("array bombs", artifacts("npz bomb", "npz lying", "npz that")),
+    Hostile("arrays with lying headers", artifacts("npy")),
     Hostile("parquet bombs", artifacts("parquet")),
-    Hostile("hdf5 links and bombs", artifacts("hdf5", "netcdf")),
+    Hostile("hdf5 links", artifacts("hdf5 external", "hdf5 soft", "hdf5 virtual")),
+    Hostile("hdf5 bombs", artifacts("hdf5 promised", "hdf5 zeros", "hdf5 loop", "netcdf")),
     Hostile("workbook bombs", artifacts("xlsx")),
-    Hostile("image bombs", artifacts("png")),
-    Hostile("pdf bombs", artifacts("pdf")),
+    Hostile("image and pdf bombs", artifacts("png", "pdf")),
     Hostile("json bombs", artifacts("json")),
     Hostile("csv bombs", artifacts("csv")),
     Hostile("text that is none", artifacts("text", "utf-16", "notebook")),
@@ -404,17 +406,17 @@ CORPUS = [
     # -- names, and files that others obey
     Hostile("odd names", odd_names),
     Hostile("files that pytest or python obey", shadows),
-    Hostile("a hard link out", plant=nothing, told=""),
+    Hostile("hard link out", prepare=hard_link, told="has another name"),
     # -- refused when it is frozen
-    Hostile("link to a file", plant=link("x.csv", lambda trap: trap.secret), refused="a symbolic link"),
-    Hostile("link to the root", plant=link("root", lambda trap: "/"), refused="a symbolic link"),
-    Hostile("link to itself", plant=link("loop", lambda trap: "loop"), refused="a symbolic link"),
-    Hostile("link in place of the report", plant=link("Result.md", lambda trap: trap.secret), refused="a symbolic link"),
-    Hostile("fifo", plant=fifo, refused="not a regular file"),
-    Hostile("socket", plant=unix_socket, refused="not a regular file"),
-    Hostile("name that is not utf-8", plant=undecodable_name, refused="not UTF-8"),
+    Hostile("link to a file", prepare=link("x.csv", lambda trap: trap.secret), refused="a symbolic link"),
+    Hostile("link to the root", prepare=link("root", lambda trap: "/"), refused="a symbolic link"),
+    Hostile("link to itself", prepare=link("loop", lambda trap: "loop"), refused="a symbolic link"),
+    Hostile("link in place of the report", prepare=link("Result.md", lambda trap: trap.secret), refused="a symbolic link"),
+    Hostile("fifo", prepare=fifo, refused="not a regular file"),
+    Hostile("socket", prepare=unix_socket, refused="not a regular file"),
+    Hostile("name that is not utf-8", prepare=undecodable_name, refused="not UTF-8"),
     Hostile("name with a backslash", lambda trap: {"..\\..\\x.csv": b"1"}, refused="not a plain relative path"),
-    Hostile("folders too deep", plant=deep_folders, refused="nested deeper"),
+    Hostile("folders too deep", prepare=deep_folders, refused="nested deeper"),
     # -- put into a frozen run
     Hostile("code planted", plant=planted_code, problem="extra: conftest.py"),
     Hostile("fifo planted", plant=planted_fifo, problem="refused: output/pipe.csv is not a regular file"),

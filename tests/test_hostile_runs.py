@@ -141,7 +141,7 @@ def good_alone(template: Path, tmp_path_factory: pytest.TempPathFactory, jobs: J
     root = tmp_path_factory.mktemp("alone") / "repository"
     shutil.copytree(template, root)
     place = Place(root, jobs, server)
-    jobs.run(root, place.session())
+    jobs.run(root, place.session(), warm=True)
     return place.results()["good/t1"]
 
 
@@ -174,8 +174,8 @@ def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
     trap = Trap(place.root / "mark", place.root / "secret.txt", listener.url)
     workspace = place.root / "work"
     write_output(workspace, hostile.files(trap))
+    hostile.prepare(workspace / "output", trap)
     if hostile.refused is not None:
-        hostile.plant(workspace / "output", trap)
         refusal = place.jobs.run(place.root, place.freeze(workspace))
         check(refusal, place, trap, listener, flatterer)
         assert refusal.codes == [4], refusal.text

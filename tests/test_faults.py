@@ -29,8 +29,8 @@ from pytest_sciagent.ledger import read_work
 from pytest_sciagent.models import LedgerFile
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "faults.md"
-QUESTIONS = PER_FINDING + 2
-"""What is asked about a run of one finding: its criteria, and twice about the run."""
+QUESTIONS = PER_FINDING + 1
+"""What is asked about a run of one finding: its criteria, and what can be recalculated."""
 HEAD = """\
 # Faults and what comes of them
 
@@ -367,8 +367,8 @@ def two_sessions(cohort: Cohort) -> int:
 # ---- the network
 
 
-def failing(cohort: Cohort, bad: Raw | None, first_bad: int, *extra: str) -> int:
-    """A session whose endpoint gives `bad` from request `first_bad` on (None: it is gone), and then one that ends it."""
+def failing(cohort: Cohort, bad: Raw, first_bad: int, *extra: str) -> int:
+    """A session whose endpoint gives `bad` from request `first_bad` on, and then one in which all is well."""
     cohort.run(findings=1)
 
     def behaviour(request: dict[str, Any], number: int) -> Any:
@@ -402,7 +402,7 @@ def network_cut(cohort: Cohort) -> int:
     return failing(cohort, Raw(200, b"half of it", drop=True), 4, "--sciagent-timeout=2")
 
 
-@fault("an endpoint that drips a byte at a time", 1, "ended by `--sciagent-timeout`, however much still drips; as above")
+@fault("an endpoint that drips a byte at a time", 1, "ended by `--sciagent-timeout`, whatever still drips; as above")
 def slow_drip(cohort: Cohort) -> int:
     return failing(cohort, Raw(200, b" " * 10_000, drip_s=0.2), QUESTIONS, "--sciagent-timeout=0.5")
 

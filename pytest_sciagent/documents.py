@@ -89,7 +89,10 @@ def load_yaml(path: Path, model: type[M]) -> M:
 
 def parse_yaml(text: str, model: type[M], path: Path | str) -> M:
     """As `load_yaml`, for `text` that came from `path`."""
-    loader = _Loader(text)
+    try:
+        loader = _Loader(text)  # refuses characters that no document may have
+    except yaml.YAMLError as error:
+        raise SciagentError(f"not readable as YAML: {one_line(str(error), 200)}", path=path) from None
     try:
         node = loader.get_single_node()
         if node is None:

@@ -43,6 +43,7 @@ class Hostile:
     refused: freezing is refused, with these words.
     problem: the run is tampered, with these words; no score, and the other runs go on.
     told: words that freezing says.
+    state: as what the run counts.
     cite: file and quote that a bribed judge cites; it must earn nothing.
     """
 
@@ -55,6 +56,7 @@ class Hostile:
     told: str = ""
     cite: tuple[str, str] | None = None
     findings: int = 1
+    state: str = "sound"
 
 
 def report(body: str | bytes, findings: int = 1) -> dict[str, bytes]:
@@ -426,8 +428,10 @@ CORPUS = [
             b"\x1b[31m\x1b]0;x\x07\0\x9b2J\xe2\x80\xae \xf3\xa0\x81\x81 \xff\xfe \xed\xa0\x80 \xef\xbb\xbf\r\r\n"
         ),
     ),
-    Hostile("report of utf-16", lambda trap: {"Result.md": report_text(1).encode("utf-16")}, findings=0),
-    Hostile("empty report", lambda trap: {"Result.md": b""}, findings=0),
+    Hostile(
+        "report of utf-16", lambda trap: {"Result.md": report_text(1).encode("utf-16")}, findings=0, state="undelivered"
+    ),
+    Hostile("empty report", lambda trap: {"Result.md": b""}, findings=0, state="undelivered"),
     Hostile("report too long", lambda trap: {"Result.md": report_text(1).encode() + b"a \n" * 4_000_000}),
     Hostile(
         "injected marks",
@@ -437,7 +441,9 @@ CORPUS = [
     ),
     # -- citations
     Hostile(
-        "cited outside", lambda trap: report(OUTSIDE), cite=("../../../secret.txt", "canary-outside-of-every-run-5f0c")
+        "cited outside",
+        lambda trap: report(OUTSIDE),
+        cite=("../../../secret.txt", "all outside is proved beyond doubt"),
     ),
     Hostile("cited by an absolute path", cite=("/etc/passwd", "root:x:0:0:root:/root")),
     Hostile(

@@ -27,7 +27,7 @@ from pytest_sciagent.runs.freeze import FreezeOptions, freeze
 MAX_CPU_S = 10
 MAX_MEMORY = 1 << 30
 REPORTS = ("results.json", "report.html", "junit.xml", "summary.md", "lines.jsonl", "quality.json")
-SECRET = "canary-outside-of-every-run-5f0c"
+CANARY = "canary-outside-of-every-run-5f0c"
 
 
 class Listener:
@@ -122,7 +122,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "pytest.ini").write_text("[pytest]\n")
     write_output(root / "work", {"Result.md": report_text(1).encode()})
     freeze(root / "work", root / "runs" / "good" / "t1", FreezeOptions("t1", System(name="good")), {})
-    (root / "secret.txt").write_text(f"{SECRET}\n")
+    (root / "secret.txt").write_text(f"{CANARY}\nall outside is proved beyond doubt\n")
     return root
 
 
@@ -162,7 +162,7 @@ def check(outcome: Outcome, place: Place, trap: Trap, listener: Listener, flatte
     assert not listener.callers, "something was fetched"
     written = [(place.root / name).read_bytes() for name in REPORTS if (place.root / name).exists()]
     shown = [outcome.text.encode(), *written, *(text.encode() for text in flatterer.shown)]
-    assert not any(SECRET.encode() in text for text in shown), "something outside of the run was read"
+    assert not any(CANARY.encode() in text for text in shown), "something outside of the run was read"
     assert outcome.cpu_s < MAX_CPU_S
     assert outcome.memory < MAX_MEMORY, f"{outcome.memory:,} bytes"
 
@@ -202,12 +202,14 @@ def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
         return
     assert outcome.codes[0] == 0, outcome.text
     evil = runs["evil/t1"]
-    assert evil["state"] == "sound"
+    assert evil["state"] == hostile.state
     verdicts = [verdict for finding in evil["findings"] for verdict in finding["criteria"]]
     assert len(verdicts) == hostile.findings * len(good_alone["findings"][0]["criteria"])
     if hostile.cite:
-        flattered = [v for v in verdicts if v["level"] and v["citations"]]
-        assert not flattered, "a level was earned by a passage that is not in the cited file"
+        assert not [v for v in verdicts if v["level"] and "flattery" in str(v)], (
+            "words that are not there earned a level"
+        )
+        assert [v for v in verdicts if v["status"] == "unverified"]
 
 
 def test_a_hundred_thousand_files_are_scanned_in_time(place: Place) -> None:

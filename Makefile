@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-experiment test lint setup schemas bench clean
+.PHONY: demo demo-experiment test lint setup schemas bench fuzz audit clean
 
 setup: $(VENV)/.done
 
@@ -36,6 +36,21 @@ schemas: setup
 
 bench: setup
 	$(BIN)/python benchmarks/items.py
+
+# FUZZ_SECONDS for each parser. atheris has no wheel for every Python and system, so it is no part of the setup.
+FUZZ_SECONDS ?= 60
+fuzz: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	for parser in report numbers findings answer ledger; do \
+		$(BIN)/python tests/fuzz.py $$parser -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 || exit 1; \
+	done
+
+# Each installed package by its exact version; one that can't be looked up fails it. The list is kept out of the tree.
+audit: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	list=$$(mktemp) && $(BIN)/python -m pip list --format freeze --exclude-editable >$$list && \
+		$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement $$list; \
+		code=$$?; rm -f $$list; exit $$code
 
 clean:
 	rm -rf $(VENV) .sciagent build dist

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 
 import pytest
 from sample import OTHER, RUBRIC, Cohort, outcomes, rubric_text
+
+from pytest_sciagent.documents import parse_yaml
+from pytest_sciagent.errors import SciagentError
+from pytest_sciagent.models.task import TaskManifest
 
 Prepare = Callable[[Cohort], object]
 ONE_RUN = ["--sciagent-run=runs"]
@@ -434,3 +439,19 @@ def test_a_manifest_that_can_not_be_read_is_one_error(cohort: Cohort) -> None:
     result = cohort.pytest("runs")
     assert outcomes(result) == {"passed": 1, "half": 1, "failed": 1, "not assessed": 1, "error": 1}
     result.stdout.fnmatch_lines(["run beta/t1 is not what was frozen: *unknown key 'sistem'; did you mean 'system'?*"])
+
+
+def test_a_manifest_that_is_a_fifo_does_not_block(cohort: Cohort) -> None:
+    cohort.run("alpha", findings=1)
+    manifest = cohort.run("beta") / "run.json"
+    manifest.unlink()
+    os.mkfifo(manifest)
+    cohort.record()
+    counts = outcomes(cohort.pytest("--sciagent-run=runs", fresh=True))
+    assert counts == {"passed": 1, "half": 1, "failed": 1, "not assessed": 1, "error": 1}
+
+
+@pytest.mark.parametrize("text", ["schema: \x08", "\x00", "a: \ud800"])
+def test_characters_that_no_yaml_may_have_are_named(text: str) -> None:
+    with pytest.raises(SciagentError, match="not readable as YAML"):
+        parse_yaml(text, TaskManifest, "task.yaml")

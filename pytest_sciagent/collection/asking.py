@@ -57,6 +57,8 @@ def _ask(state: SessionState, find: Callable[[], Iterable[tuple[Judge, Question]
             question.context.tried.add(question.request.key(client.identity))
         jobs.append((mine, client, terms_of(state, judge)))
     total = sum(len(questions) for questions, *_ in jobs)
+    if total:
+        state.writer(state.sources.work)  # where nothing can be written down, nothing is paid for
     with _ProgressLine(total, state.asked) as line:
         done = pump_all([Job(*job, line.watch()) for job in jobs])
     for progress, (_, client, _) in zip(done, jobs, strict=True):

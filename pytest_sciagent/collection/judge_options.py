@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +10,22 @@ from typing import Any
 
 import pytest
 
+DEFAULT_TIMEOUT_S = 120.0
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """How a judge is asked. layout: None where the user did not say. templates: the folder of the user's own."""
+    """How a judge is asked.
+
+    layout: None where the user did not say.
+    templates: the folder of the user's own.
+    timeout_s: seconds for one attempt to get an answer.
+    """
 
     layout: str | None = None
     batch: bool = False
     templates: Path | None = None
+    timeout_s: float = DEFAULT_TIMEOUT_S
 
 
 def add_judge_options(group: Any, parser: pytest.Parser) -> None:
@@ -59,6 +68,14 @@ def add_judge_options(group: Any, parser: pytest.Parser) -> None:
         help="prompt templates of your own: DIR/criterion.j2 replaces the package's template of that name. Answers "
         "to other words have other ledger keys",
     )
+    add(
+        "--sciagent-timeout",
+        default=None,
+        metavar="SECONDS",
+        help=f"how long one attempt to get an answer from a judge may take (default {DEFAULT_TIMEOUT_S:g}); a question "
+        "whose attempts all take longer is an error, and open again in the next session",
+    )
+    parser.addini("sciagent_timeout", "seconds for an answer, as --sciagent-timeout", type="string")
     parser.addini("sciagent_layout", "layout, as --sciagent-layout", type="string")
     parser.addini("sciagent_batch", "ask by batch, as --sciagent-batch", type="bool", default=False)
     parser.addini("sciagent_templates", "folder of prompt templates, as --sciagent-templates", type="string")
@@ -68,7 +85,7 @@ def read_judge_options(config: pytest.Config, base: Path) -> JudgeOptions:
     """How the judge of this session is asked.
 
     Raises:
-        pytest.UsageError: no such folder.
+        pytest.UsageError: no such folder, or a time that is none.
     """
     given = config.getoption
     batch = given("sciagent_batch")
@@ -80,7 +97,20 @@ def read_judge_options(config: pytest.Config, base: Path) -> JudgeOptions:
         layout=given("sciagent_layout") or str(config.getini("sciagent_layout")) or None,
         batch=bool(config.getini("sciagent_batch")) if batch is None else batch,
         templates=folder,
+        timeout_s=_seconds(given("sciagent_timeout") or str(config.getini("sciagent_timeout"))),
     )
+
+
+def _seconds(text: str) -> float:
+    if not text:
+        return DEFAULT_TIMEOUT_S
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise pytest.UsageError(f"--sciagent-timeout {text}: a number of seconds above 0, such as 120")
+    return seconds
 
 
 def _folder(path: Path, option: str) -> Path:

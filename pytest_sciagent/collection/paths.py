@@ -20,7 +20,8 @@ _STAND_IN = b"version https://git-lfs"
 def is_run(folder: Path) -> bool:
     """Whether `folder` holds the manifest of a frozen run, or what is left of one: empty, unreadable or not fetched."""
     try:
-        with open(folder / MANIFEST, "rb") as handle:
+        # A FIFO in its place would block for ever.
+        with open(os.open(folder / MANIFEST, os.O_RDONLY | os.O_NONBLOCK), "rb") as handle:
             head = handle.read(4096)
     except (FileNotFoundError, NotADirectoryError):
         return False

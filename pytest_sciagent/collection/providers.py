@@ -36,7 +36,8 @@ def make_clients(state: SessionState) -> list[tuple[Judge, Client]]:
         assert judge.identity is not None  # else nobody would know whom to ask
         gates = options.budget.gates(options.rootdir / ".sciagent" / "rates", judge.identity)
         url = options.base_url_of(judge.identity.label)
-        found.append((judge, make_client(judge.identity, base_url=url, api_key=None, gates=gates)))
+        client = make_client(judge.identity, base_url=url, api_key=None, gates=gates, timeout_s=options.how.timeout_s)
+        found.append((judge, client))
     return found
 
 

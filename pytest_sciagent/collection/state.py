@@ -181,13 +181,16 @@ class SessionState:
         Raises:
             SciagentError: the work folder can't be written to.
         """
+        self.writer(self.sources.work if self._is_kept(entry) else self.sources.passing).append(run_label, entry)
+        self.fresh.setdefault(run_label, []).append(entry)
+
+    def writer(self, folder: Path) -> WorkWriter:
+        """The writer of this process below `folder`; raises as `record` does."""
         from ..ledger import WorkWriter
 
-        folder = self.sources.work if self._is_kept(entry) else self.sources.passing
         if folder not in self._writers:
             self._writers[folder] = WorkWriter(folder, self.session_id)
-        self._writers[folder].append(run_label, entry)
-        self.fresh.setdefault(run_label, []).append(entry)
+        return self._writers[folder]
 
     def _is_kept(self, entry: LedgerEntry) -> bool:
         """Whether an answer outlives the session. Recording follows naming: what a judge says that nobody has named,

@@ -37,7 +37,9 @@ class WorkWriter:
         line = json.dumps({"run": run_label, "entry": entry.as_json()}, ensure_ascii=True, sort_keys=True)
         data = line.encode("ascii") + b"\n"
         try:
-            if os.write(self._descriptor, data) < len(data):
+            written = os.write(self._descriptor, data)
+            if written < len(data):  # taken back, so that what may follow begins on a line of its own
+                os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise SciagentError(f"an answer can't be recorded: {error.strerror}", path=self.path) from None

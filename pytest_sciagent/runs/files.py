@@ -62,12 +62,17 @@ def read_file(root: Path, path: str, limit: int = MAX_FILE_BYTES) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing found below a folder: a regular file, or `problem` says why it is refused."""
+    """One thing found below a folder: a regular file, or `problem` says why it is refused.
+
+    inode: device and number of the file; `names` is how many names (hard links) it has, wherever they are.
+    """
 
     path: str
     size: int = 0
     mtime: float = 0.0
     problem: str | None = None
+    inode: tuple[int, int] = (0, 0)
+    names: int = 1
 
 
 def walk(root: Path, below: str = "") -> Iterator[Entry]:
@@ -98,7 +103,8 @@ def walk(root: Path, below: str = "") -> Iterator[Entry]:
                 inner.append((path, depth + 1))
             elif entry.is_file(follow_symlinks=False):
                 status = entry.stat(follow_symlinks=False)
-                yield Entry(path, status.st_size, status.st_mtime)
+                inode = (status.st_dev, status.st_ino)
+                yield Entry(path, status.st_size, status.st_mtime, inode=inode, names=status.st_nlink)
             else:
                 yield Entry(path, problem="not a regular file")
         folders.extend(reversed(inner))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -281,9 +282,15 @@ def _freeze_outputs(
 ) -> tuple[list[FileEntry], list[str]]:
     files: list[FileEntry] = []
     warnings: list[str] = []
+    names = Counter(source.entry.inode for source in sources)
     for source in sources:
         data = _read(source.root, source.entry.path)
         files.append(_write(data, source, folder, report))
+        if source.entry.names > names[source.entry.inode]:
+            warnings.append(
+                f"{clean(source.path)}: has another name outside of what is frozen (a hard link): look whether the "
+                "agent wrote it"
+            )
         lines = _suspect_lines(data, known)
         if lines:
             more = f" (and {len(lines) - 1} more lines of the file)" if len(lines) > 1 else ""

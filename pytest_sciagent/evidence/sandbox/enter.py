@@ -236,7 +236,7 @@ def _start(spec: dict[str, Any]) -> NoReturn:
         resource.setrlimit(kind, (min(value, most), most))
     os.write(spec["ready"], b".")
     try:
-        os.execve(spec["argv"][0], spec["argv"], spec["environment"])
+        os.execve(spec["argv"][0], spec["argv"], spec["environment"])  # noqa: S606 - without a shell, as meant
     except OSError as error:
         print(f"{spec['argv'][0]}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(127)

@@ -14,8 +14,8 @@ Mount = tuple[str, str, str]
 """Kind ("read", "write", "empty", "hidden" or "link"), source, path inside; for a link, its text is the source."""
 
 ENTER = "/run/sciagent/enter.py"
-_EMPTY = ("/tmp", "/dev/shm")
-_RESERVED = ("/proc", "/dev", "/tmp", "/run", "/scratch")
+_EMPTY = ("/tmp", "/dev/shm")  # noqa: S108 - places inside the sandbox
+_RESERVED = ("/proc", "/dev", "/tmp", "/run", "/scratch")  # noqa: S108 - the same
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 # The loader's index; Debian's choice of a BLAS library; what resolving and encryption need, where a network is given.
 _SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives")

@@ -1,0 +1,238 @@
+"""The whole job over hostile runs: freeze, verify, a session with a judge that flatters, and every report.
+
+Whatever the run holds: nothing of it is executed, nothing outside is read or reached, nothing hangs, grows or crashes,
+no other run is touched, and the promised outcome comes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_jobs import Jobs, Outcome
+from hostile_runs import CORPUS, Hostile, Trap
+from loopback import Answer, Loopback
+from sample import QUOTE, UNUSED, report_text, write_task
+
+from pytest_sciagent.models import System
+from pytest_sciagent.runs.freeze import FreezeOptions, freeze
+
+MAX_CPU_S = 10
+MAX_MEMORY = 1 << 30
+REPORTS = ("results.json", "report.html", "junit.xml", "summary.md", "lines.jsonl", "quality.json")
+CANARY = "canary-outside-of-every-run-5f0c"
+
+
+class Listener:
+    """Whoever connects to this port was led there by a run."""
+
+    def __init__(self) -> None:
+        self.callers: list[Any] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/"
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self.callers.append(self._socket.accept()[1])
+            except OSError:
+                return
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Flatterer:
+    """A judge that gives everybody full marks, and quotes what it is told to quote."""
+
+    def __init__(self) -> None:
+        self.cite = ("output/Result.md", QUOTE)
+        self.shown: list[str] = []
+
+    def __call__(self, request: dict[str, Any], number: int) -> Answer:
+        text = json.dumps(request)
+        self.shown.append(text)
+        for key in ("groups", "plans", "matches", "atoms"):
+            if f'"{key}"' in text:
+                return Answer({"rationale": "flattery", key: []})
+        file, quote = self.cite
+        good = [{"file": file, "quote": quote}]
+        return Answer({"rationale": "flattery", "citations": good, "zero": False, "full": True, "half": False})
+
+
+@pytest.fixture(scope="module")
+def jobs() -> Iterator[Jobs]:
+    with Jobs() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Listener]:
+    found = Listener()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def flatterer() -> Flatterer:
+    return Flatterer()
+
+
+@pytest.fixture(scope="module")
+def server(flatterer: Flatterer) -> Iterator[Loopback]:
+    with Loopback(flatterer) as found:
+        yield found
+
+
+class Place:
+    """A user's repository with one good run, where a hostile one comes in."""
+
+    def __init__(self, root: Path, jobs: Jobs, server: Loopback) -> None:
+        self.root = root
+        self.jobs = jobs
+        self.judge = ["--sciagent-judge=openai:some-model", f"--sciagent-base-url={server.openai_url}"]
+
+    def freeze(self, workspace: Path, target: str = "runs/evil/t1") -> list[str]:
+        return ["sciagent", "freeze", str(workspace), "--task=t1", "--system=evil", f"--output={target}"]
+
+    def session(self, *more: str) -> list[str]:
+        plugins = [part for name in (*UNUSED, "cacheprovider", "xdist") for part in ("-p", f"no:{name}")]
+        files = ("json", "html", "summary", "jsonl", "code-quality")
+        named = dict(zip(("json", "html", "junit", "summary", "jsonl", "code-quality"), REPORTS, strict=True))
+        reports = [f"--sciagent-{name}={named[name]}" for name in files]
+        return ["pytest", "--sciagent-run=runs", *plugins, *self.judge, *reports, f"--junitxml={REPORTS[2]}", *more]
+
+    def results(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.root / REPORTS[0]).read_text("utf-8"))
+        return {f"{run['system']}/{run['task_id']}": run for run in found["runs"]}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("hostile")
+    write_task(root / "tasks" / "t1")
+    (root / "pytest.ini").write_text("[pytest]\n")
+    write_output(root / "work", {"Result.md": report_text(1).encode()})
+    freeze(root / "work", root / "runs" / "good" / "t1", FreezeOptions("t1", System(name="good")), {})
+    (root / "secret.txt").write_text(f"{CANARY}\nall outside is proved beyond doubt\n")
+    return root
+
+
+@pytest.fixture
+def place(tmp_path: Path, template: Path, jobs: Jobs, server: Loopback, flatterer: Flatterer) -> Place:
+    root = tmp_path / "repository"
+    shutil.copytree(template, root)
+    flatterer.shown.clear()
+    flatterer.cite = Flatterer().cite
+    return Place(root, jobs, server)
+
+
+@pytest.fixture(scope="module")
+def good_alone(template: Path, tmp_path_factory: pytest.TempPathFactory, jobs: Jobs, server: Loopback) -> Any:
+    """What the good run comes to where no other is there."""
+    root = tmp_path_factory.mktemp("alone") / "repository"
+    shutil.copytree(template, root)
+    place = Place(root, jobs, server)
+    jobs.run(root, place.session(), warm=True)
+    return place.results()["good/t1"]
+
+
+def write_output(workspace: Path, files: dict[str, bytes]) -> None:
+    given = {"results/table.csv": b"year,value\n2000,2.50\n", "code/fit.py": b"print('slope', 2.5)\n", **files}
+    for name, data in given.items():
+        path = workspace / "output" / name if not name.startswith("logs/") else workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def check(outcome: Outcome, place: Place, trap: Trap, listener: Listener, flatterer: Flatterer) -> None:
+    """What holds for every run."""
+    assert "Traceback (most recent" not in outcome.text, outcome.text
+    assert "INTERNALERROR" not in outcome.text, outcome.text
+    assert not any(character in outcome.text for character in "\x1b\0\u202e"), "control characters in the terminal"
+    assert not trap.mark.exists(), "something of the run was executed"
+    assert not listener.callers, "something was fetched"
+    written = [(place.root / name).read_bytes() for name in REPORTS if (place.root / name).exists()]
+    shown = [outcome.text.encode(), *written, *(text.encode() for text in flatterer.shown)]
+    assert not any(CANARY.encode() in text for text in shown), "something outside of the run was read"
+    assert outcome.cpu_s < MAX_CPU_S
+    assert outcome.memory < MAX_MEMORY, f"{outcome.memory:,} bytes"
+
+
+@pytest.mark.parametrize("hostile", CORPUS, ids=lambda hostile: hostile.name)
+def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
+    hostile: Hostile, place: Place, listener: Listener, flatterer: Flatterer, good_alone: Any
+) -> None:
+    trap = Trap(place.root / "mark", place.root / "secret.txt", listener.url)
+    workspace = place.root / "work"
+    write_output(workspace, hostile.files(trap))
+    hostile.prepare(workspace / "output", trap)
+    if hostile.refused is not None:
+        refusal = place.jobs.run(place.root, place.freeze(workspace))
+        check(refusal, place, trap, listener, flatterer)
+        assert refusal.codes == [4], refusal.text
+        assert hostile.refused in refusal.text
+        assert not (place.root / "runs" / "evil" / "t1").exists()
+        return
+    flatterer.cite = hostile.cite or flatterer.cite
+    outcome = place.jobs.run(place.root, place.freeze(workspace))
+    assert outcome.codes == [0], outcome.text
+    assert hostile.told in outcome.text
+    hostile.plant(place.root / "runs" / "evil" / "t1", trap)
+    outcome = place.jobs.run(place.root, ["sciagent", "verify", "runs"], place.session())
+    check(outcome, place, trap, listener, flatterer)
+    assert outcome.codes[1] == 1, outcome.text
+    runs = place.results()
+    if not hostile.cite:
+        assert runs["good/t1"] == good_alone
+    if hostile.problem:
+        assert outcome.codes[0] == 1
+        assert all(hostile.problem in text for text in outcome.outputs), outcome.text
+        evil = next((run for label, run in runs.items() if label != "good/t1"), None)
+        assert evil is None or (evil["state"] == "tampered" and evil["score"] is None), evil
+        assert "1 error" in outcome.outputs[1]
+        return
+    assert outcome.codes[0] == 0, outcome.text
+    evil = runs["evil/t1"]
+    assert evil["state"] == hostile.state
+    verdicts = [verdict for finding in evil["findings"] for verdict in finding["criteria"]]
+    assert len(verdicts) == hostile.findings * len(good_alone["findings"][0]["criteria"])
+    if hostile.cite:
+        assert not [v for v in verdicts if v["level"] and "flattery" in str(v)], (
+            "words that are not there earned a level"
+        )
+        assert [v for v in verdicts if v["status"] == "unverified"]
+
+
+def test_a_hundred_thousand_files_are_scanned_in_time(place: Place) -> None:
+    workspace = place.root / "work"
+    for number in range(100):
+        folder = workspace / "output" / "many" / str(number)
+        folder.mkdir(parents=True)
+        for file in range(1000):
+            (folder / f"{file}.txt").touch()
+    write_output(workspace, {"Result.md": report_text(1).encode()})
+    before = time.monotonic()
+    frozen = place.jobs.run(place.root, place.freeze(workspace))
+    print(f"\nfreeze {time.monotonic() - before:.1f} s, {frozen.cpu_s:.1f} s of CPU, {frozen.memory >> 20} MB")
+    assert frozen.codes == [0], frozen.text
+    before = time.monotonic()
+    scan = place.jobs.run(place.root, ["sciagent", "verify", "runs"])
+    print(f"verify {time.monotonic() - before:.1f} s, {scan.cpu_s:.1f} s of CPU, {scan.memory >> 20} MB")
+    assert scan.codes == [0], scan.text
+    assert scan.cpu_s < MAX_CPU_S
+    before = time.monotonic()
+    session = place.jobs.run(place.root, place.session())
+    print(f"session {time.monotonic() - before:.1f} s, {session.cpu_s:.1f} s of CPU, {session.memory >> 20} MB")
+    assert session.codes == [1], session.text
+    assert place.results()["evil/t1"]["state"] == "sound"
+    assert scan.memory < MAX_MEMORY
+    assert session.memory < MAX_MEMORY

@@ -12,11 +12,13 @@ import pytest
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """How a judge is asked. layout: None where the user did not say. templates: the folder of the user's own."""
+    """How a judge is asked. layout: None where the user did not say. templates: the folder of the user's own. dask: the
+    cluster whose workers ask."""
 
     layout: str | None = None
     batch: bool = False
     templates: Path | None = None
+    dask: str | None = None
 
 
 def add_judge_options(group: Any, parser: pytest.Parser) -> None:
@@ -59,6 +61,15 @@ def add_judge_options(group: Any, parser: pytest.Parser) -> None:
         help="prompt templates of your own: DIR/criterion.j2 replaces the package's template of that name. Answers "
         "to other words have other ledger keys",
     )
+    add(
+        "--sciagent-dask",
+        default=None,
+        metavar="ADDRESS",
+        help="let the workers of a Dask cluster ask the judge: the scheduler's address (tcp://HOST:8786), or the file "
+        "that it has written it to. Only this process records the answers. Needs pytest-sciagent[dask] here and on "
+        "the workers, which have the judge's key in their own environment",
+    )
+    parser.addini("sciagent_dask", "Dask cluster, as --sciagent-dask", type="string")
     parser.addini("sciagent_layout", "layout, as --sciagent-layout", type="string")
     parser.addini("sciagent_batch", "ask by batch, as --sciagent-batch", type="bool", default=False)
     parser.addini("sciagent_templates", "folder of prompt templates, as --sciagent-templates", type="string")
@@ -68,18 +79,23 @@ def read_judge_options(config: pytest.Config, base: Path) -> JudgeOptions:
     """How the judge of this session is asked.
 
     Raises:
-        pytest.UsageError: no such folder.
+        pytest.UsageError: no such folder, or a batch by a cluster.
     """
     given = config.getoption
     batch = given("sciagent_batch")
     templates, told = given("sciagent_templates"), str(config.getini("sciagent_templates"))
+    cluster = given("sciagent_dask") or str(config.getini("sciagent_dask")) or None
+    batch = bool(config.getini("sciagent_batch")) if batch is None else batch
+    if cluster and batch:
+        raise pytest.UsageError("--sciagent-dask and --sciagent-batch exclude each other: a batch needs no workers")
     folder = _folder(base / templates, "--sciagent-templates") if templates else None
     if folder is None and told:
         folder = _folder(config.rootpath / told, "sciagent_templates")
     return JudgeOptions(
         layout=given("sciagent_layout") or str(config.getini("sciagent_layout")) or None,
-        batch=bool(config.getini("sciagent_batch")) if batch is None else batch,
+        batch=batch,
         templates=folder,
+        dask=cluster,
     )
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import SciagentError
+
 if TYPE_CHECKING:
     from ..judging.clients import Client
     from ..judging.judge import Judge
     from ..judging.pump import Terms
+    from ..judging.quota import Gates
+    from ..models import JudgeIdentity
     from .state import SessionState
 
 
@@ -28,16 +32,26 @@ def make_clients(state: SessionState) -> list[tuple[Judge, Client]]:
     Raises:
         SciagentError: no key, or bad settings.
     """
-    from ..judging.clients import make_client
-
     options = state.options
     found: list[tuple[Judge, Client]] = []
     for judge in provided_judges(state):
         assert judge.identity is not None  # else nobody would know whom to ask
         gates = options.budget.gates(options.rootdir / ".sciagent" / "rates", judge.identity)
         url = options.base_url_of(judge.identity.label)
-        found.append((judge, make_client(judge.identity, base_url=url, api_key=None, gates=gates)))
+        found.append((judge, _client(judge.identity, url, gates, options.how.dask)))
     return found
+
+
+def _client(identity: JudgeIdentity, url: str | None, gates: Gates | None, cluster: str | None) -> Client:
+    if cluster is None:
+        from ..judging.clients import make_client
+
+        return make_client(identity, base_url=url, api_key=None, gates=gates)
+    try:
+        from ..judging.dask_client import DaskClient
+    except ImportError as error:
+        raise SciagentError(f"--sciagent-dask needs a package: pip install 'pytest-sciagent[dask]' ({error})") from None
+    return DaskClient(identity, cluster, url, gates)
 
 
 def terms_of(state: SessionState, judge: Judge) -> Terms:

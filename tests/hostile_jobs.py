@@ -1,6 +1,7 @@
 """Whole jobs of `sciagent` and pytest in processes of their own, measured, and stopped where they hang.
 
-Run as a script this is a server: it imports what the first job needs and forks a child for each further one. A job is a line of JSON on standard input, what came of it a line on standard output.
+Run as a script this is a server: it imports what the first job needs and forks a child for each further one.
+A job is a line of JSON on standard input, what came of it a line on standard output.
 """
 
 from __future__ import annotations

@@ -128,7 +128,8 @@ def notebook(trap: Trap) -> bytes:
 
 
 def pdf_with_javascript(trap: Trap) -> bytes:
-    act = f"/OpenAction << /S /JavaScript /JS (app.launchURL\\('{trap.url}'\\)) >> /AA << /O << /S /URI /URI ({trap.url}) >> >>"
+    act = f"/OpenAction << /S /JavaScript /JS (app.launchURL\\('{trap.url}'\\)) >>"
+    act += f" /AA << /O << /S /URI /URI ({trap.url}) >> >>"
     return made.pdf(b"BT /F1 12 Tf (slope 2.50) Tj ET", extra=act.encode())
 
 

@@ -175,7 +175,7 @@ def test_several_systems_need_a_folder(two: Cohort) -> None:
     assert "2 systems need a folder, and this is a file" in err
 
 
-SECRET = "sk-proj-Ab3Cd5Ef7Gh9Jk1Lm3Np5"
+SECRET = "sk-proj-Ab3Cd5Ef7Gh9Jk1Lm3Np5"  # noqa: S105 - of nobody
 
 
 @pytest.mark.parametrize("kind", ["inspect", "truthinsightbench", "jsonl"])

@@ -75,7 +75,7 @@ def coin_labels(labels: Sequence[Label], seed: int) -> list[Label]:
     scores: dict[Scale, set[float]] = {}
     for label in labels:
         scores.setdefault(label.scale, set()).add(label.score)
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 - drawn again alike
     things = {label.thing: label for label in labels}
     rater = Rater(kind="judge", name=COIN)
     return [

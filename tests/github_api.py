@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-TOKEN = "a-token-of-the-job"  # noqa: S105 - of nobody
+TOKEN = "a-token-of-the-job"
 BOT = {"login": "github-actions[bot]", "type": "Bot"}
 
 

@@ -37,8 +37,8 @@ PLUGIN = "sciagent-judges"
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, how long an answer may take, and
-    the version that asks."""
+    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, the seconds for an answer, and the
+    version that asks."""
 
     identity: str
     base_url: str | None

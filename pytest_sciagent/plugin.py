@@ -103,11 +103,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     state = item.config.stash[STATE]
     if not state.indexes or state.full_protocol:
         return None
-    from .collection.protocol import run_short, runs_short
+    from .collection.protocol import runs_short
 
     if not runs_short(item):
         return None
-    run_short(item, nextitem)
+    state.short_protocol.run(item, nextitem)
     return True
 
 

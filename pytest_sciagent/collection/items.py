@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from ..scoring.effects import score_effect
 from ..text import one_line
 from .marks import CriterionMarks
 from .own import OwnSpec
@@ -31,7 +30,6 @@ else:
 _SHOWN = frozenset({"level", "status", "dimension", "weight", "judge", "score_effect"})
 MAX_REASON = 500
 """Characters of a reason in the terminal, in JUnit and in pytest-html; the JSON file has all of it."""
-MAX_LABEL = 120
 
 
 class Zero(Exception):
@@ -121,9 +119,9 @@ class CriterionBase(RunItem):
             "weight": f"{self.criterion.weight:g}",
         }
         if verdict.judge is not None:
-            shown["judge"] = self.state.words.line(verdict.judge.label, MAX_LABEL)
-        if (value := self.state.point_values.get(self.criterion.id)) is not None:
-            shown["score_effect"] = score_effect(value, verdict.level).show()
+            shown["judge"] = self.state.name_of(verdict.judge.label)
+        if (effect := self.state.effect_of(self.criterion.id, verdict.level)) is not None:
+            shown["score_effect"] = effect
         self.publish(verdict, **shown)
 
     def settle(self, verdict: Verdict) -> None:

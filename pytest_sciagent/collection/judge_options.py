@@ -19,6 +19,7 @@ class JudgeOptions:
 
     layout: None where the user did not say.
     templates: the folder of the user's own.
+    dask: the cluster whose workers ask.
     timeout_s: seconds for one attempt to get an answer.
     """
 
@@ -26,6 +27,7 @@ class JudgeOptions:
     batch: bool = False
     templates: Path | None = None
     timeout_s: float = DEFAULT_TIMEOUT_S
+    dask: str | None = None
 
 
 def add_judge_options(group: Any, parser: pytest.Parser) -> None:
@@ -76,6 +78,15 @@ def add_judge_options(group: Any, parser: pytest.Parser) -> None:
         "whose attempts all take longer is an error, and open again in the next session",
     )
     parser.addini("sciagent_timeout", "seconds for an answer, as --sciagent-timeout", type="string")
+    add(
+        "--sciagent-dask",
+        default=None,
+        metavar="ADDRESS",
+        help="let the workers of a Dask cluster ask the judge: the scheduler's address (tcp://HOST:8786), or the file "
+        "that it has written it to. Only this process records the answers. Needs pytest-sciagent[dask] here and on "
+        "the workers, which have the judge's key in their own environment",
+    )
+    parser.addini("sciagent_dask", "Dask cluster, as --sciagent-dask", type="string")
     parser.addini("sciagent_layout", "layout, as --sciagent-layout", type="string")
     parser.addini("sciagent_batch", "ask by batch, as --sciagent-batch", type="bool", default=False)
     parser.addini("sciagent_templates", "folder of prompt templates, as --sciagent-templates", type="string")
@@ -85,19 +96,24 @@ def read_judge_options(config: pytest.Config, base: Path) -> JudgeOptions:
     """How the judge of this session is asked.
 
     Raises:
-        pytest.UsageError: no such folder, or a time that is none.
+        pytest.UsageError: no such folder, a time that is none, or a batch by a cluster.
     """
     given = config.getoption
     batch = given("sciagent_batch")
     templates, told = given("sciagent_templates"), str(config.getini("sciagent_templates"))
+    cluster = given("sciagent_dask") or str(config.getini("sciagent_dask")) or None
+    batch = bool(config.getini("sciagent_batch")) if batch is None else batch
+    if cluster and batch:
+        raise pytest.UsageError("--sciagent-dask and --sciagent-batch exclude each other: a batch needs no workers")
     folder = _folder(base / templates, "--sciagent-templates") if templates else None
     if folder is None and told:
         folder = _folder(config.rootpath / told, "sciagent_templates")
     return JudgeOptions(
         layout=given("sciagent_layout") or str(config.getini("sciagent_layout")) or None,
-        batch=bool(config.getini("sciagent_batch")) if batch is None else batch,
+        batch=batch,
         templates=folder,
         timeout_s=_seconds(given("sciagent_timeout") or str(config.getini("sciagent_timeout"))),
+        dask=cluster,
     )
 
 

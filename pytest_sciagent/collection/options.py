@@ -226,6 +226,8 @@ def read_options(config: pytest.Config) -> Options:
         raise pytest.UsageError(
             "--sciagent-layout and --sciagent-batch belong to a judge: name it with --sciagent-judge KIND:MODEL"
         )
+    if judge is None and given("sciagent_dask"):
+        raise pytest.UsageError("--sciagent-dask belongs to a judge: name it with --sciagent-judge KIND:MODEL")
     in_flight = given("sciagent_in_flight")
     if in_flight is not None and in_flight < 1:
         raise pytest.UsageError(f"--sciagent-in-flight {in_flight}: at least 1")

@@ -17,6 +17,20 @@ from .nodes import RunFile
 _PHASES = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
 # Plugins whose hooks around the phases of an item do nothing for an item that is no Python function.
 _KNOWN = ("_pytest.", "xdist.", "pytest_html.", "pytest_metadata.", "pytest_sciagent.", "_hypothesis_pytestplugin.")
+# What these put on reports is about functions and marks, of which an item under the short protocol has none.
+_SILENT = ("_pytest.runner.", "_pytest.skipping.", "_pytest.unittest.", "_pytest.tmpdir.", "_hypothesis_pytestplugin.")
+# These do nothing about a tear-down that went well, nor about the end of an item.
+_DEAF_TO_TEARDOWN = tuple(
+    f"{name}."
+    for name in (
+        "_pytest.terminal",
+        "_pytest.main",
+        "_pytest.logging",
+        "_pytest.cacheprovider",
+        "_pytest.stepwise",
+        "pytest_sciagent",
+    )
+)
 _FULL = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
 _ACTING_MARKS = frozenset({"skip", "skipif", "xfail"})
 _STOP = (pytest.exit.Exception, KeyboardInterrupt)
@@ -50,19 +64,50 @@ def runs_short(item: pytest.Item) -> TypeGuard[CriterionItem | RunStateItem]:
     )
 
 
-def run_short(item: RunItem, nextitem: pytest.Item | None) -> None:
-    """Run `item`: set-up and call in one, then the tear-down report."""
-    hook = item.run_file.hooks
-    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    call = pytest.CallInfo.from_call(item.setup, "setup", reraise=_STOP)
-    if call.excinfo is None:
-        call = pytest.CallInfo.from_call(item.runtest, "call", reraise=_STOP)
-    _report(item, call)
-    if item.session.shouldfail or item.session.shouldstop:
-        nextitem = None
-    end = pytest.CallInfo.from_call(lambda: _teardown(item, nextitem), "teardown", reraise=_STOP)
-    _report(item, end)
-    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+class ShortProtocol:
+    """How criteria of one session run: made once all plugins and conftest files are loaded.
+
+    Where only pytest itself listens, two things are left out that then change nothing: the hooks around the making of a
+    report, and the report of a tear-down that went well.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        # A page of pytest-html takes what its own hook puts on each report.
+        silent = _SILENT if getattr(config.option, "htmlpath", None) else (*_SILENT, "pytest_html.plugin.")
+        self._makes_plainly = _only(config, "pytest_runtest_makereport", silent)
+        self._tells_end = not _only(config, "pytest_runtest_logreport", _DEAF_TO_TEARDOWN)
+        self._tells_finish = not _only(config, "pytest_runtest_logfinish", _DEAF_TO_TEARDOWN)
+
+    def run(self, item: RunItem, nextitem: pytest.Item | None) -> None:
+        """Run `item`: set-up and call in one, then the tear-down report."""
+        hook = item.run_file.hooks
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        call = pytest.CallInfo.from_call(item.setup, "setup", reraise=_STOP)
+        if call.excinfo is None:
+            call = pytest.CallInfo.from_call(item.runtest, "call", reraise=_STOP)
+        self._report(item, call)
+        if item.session.shouldfail or item.session.shouldstop:
+            nextitem = None
+        end = pytest.CallInfo.from_call(lambda: _teardown(item, nextitem), "teardown", reraise=_STOP)
+        if self._tells_end or end.excinfo is not None:
+            self._report(item, end)
+        if self._tells_finish:
+            hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _report(self, item: RunItem, call: pytest.CallInfo[None]) -> None:
+        hook = item.run_file.hooks
+        if self._makes_plainly:
+            report = pytest.TestReport.from_item_and_call(item, call)
+        else:
+            report = hook.pytest_runtest_makereport(item=item, call=call)
+        hook.pytest_runtest_logreport(report=report)
+        if check_interactive_exception(call, report):
+            hook.pytest_exception_interact(node=item, call=call, report=report)
+
+
+def _only(config: pytest.Config, hook: str, modules: tuple[str, ...]) -> bool:
+    """Whether nobody but `modules` implements `hook`."""
+    return all(_module(impl.plugin).startswith(modules) for impl in getattr(config.hook, hook).get_hookimpls())
 
 
 def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -70,11 +115,3 @@ def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     stack = item.session._setupstate
     if stack.stack:  # what items under the full protocol have set up
         stack.teardown_exact(nextitem)
-
-
-def _report(item: RunItem, call: pytest.CallInfo[None]) -> None:
-    hook = item.run_file.hooks
-    report = hook.pytest_runtest_makereport(item=item, call=call)
-    hook.pytest_runtest_logreport(report=report)
-    if check_interactive_exception(call, report):
-        hook.pytest_exception_interact(node=item, call=call, report=report)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import SciagentError
+
 if TYPE_CHECKING:
     from ..judging.clients import Client
     from ..judging.judge import Judge
     from ..judging.pump import Terms
+    from ..judging.quota import Gates
+    from ..models import JudgeIdentity
+    from .judge_options import JudgeOptions
     from .state import SessionState
 
 
@@ -28,17 +33,26 @@ def make_clients(state: SessionState) -> list[tuple[Judge, Client]]:
     Raises:
         SciagentError: no key, or bad settings.
     """
-    from ..judging.clients import make_client
-
     options = state.options
     found: list[tuple[Judge, Client]] = []
     for judge in provided_judges(state):
         assert judge.identity is not None  # else nobody would know whom to ask
         gates = options.budget.gates(options.rootdir / ".sciagent" / "rates", judge.identity)
         url = options.base_url_of(judge.identity.label)
-        client = make_client(judge.identity, base_url=url, api_key=None, gates=gates, timeout_s=options.how.timeout_s)
-        found.append((judge, client))
+        found.append((judge, _client(judge.identity, url, gates, options.how)))
     return found
+
+
+def _client(identity: JudgeIdentity, url: str | None, gates: Gates | None, how: JudgeOptions) -> Client:
+    if how.dask is None:
+        from ..judging.clients import make_client
+
+        return make_client(identity, base_url=url, api_key=None, gates=gates, timeout_s=how.timeout_s)
+    try:
+        from ..judging.dask_client import DaskClient
+    except ImportError as error:
+        raise SciagentError(f"--sciagent-dask needs a package: pip install 'pytest-sciagent[dask]' ({error})") from None
+    return DaskClient(identity, how.dask, url, gates)
 
 
 def terms_of(state: SessionState, judge: Judge) -> Terms:

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from .foreign import Imported
     from .index import RunIndex
     from .marks import CriterionMarks
+    from .protocol import ShortProtocol
 
 STATE: pytest.StashKey[SessionState] = pytest.StashKey()
 WIRE = "sciagent"
+MAX_LABEL = 120
+"""Characters of a judge's label in the properties of an item."""
 
 
 class SessionState:
@@ -60,6 +63,8 @@ class SessionState:
         self.fresh: dict[str, list[LedgerEntry]] = {}
         self.notices: list[str] = []
         self.passing: set[str] = set()
+        self._effects: dict[tuple[str, float | None], str | None] = {}
+        self._names: dict[str, str] = {}
         if wire is not None:
             from .index import RunIndex
 
@@ -116,6 +121,13 @@ class SessionState:
         from .protocol import needs_full_protocol
 
         return needs_full_protocol(self.config)
+
+    @functools.cached_property
+    def short_protocol(self) -> ShortProtocol:
+        """How the other criteria run."""
+        from .protocol import ShortProtocol
+
+        return ShortProtocol(self.config)
 
     # ---- runs
 
@@ -245,6 +257,22 @@ class SessionState:
         from ..scoring.effects import values_of
 
         return values_of(self.rubrics)
+
+    def effect_of(self, criterion_id: str, level: float | None) -> str | None:
+        """What `level` takes from a finding's score, as people read it; None where the criterion does not count."""
+        key = criterion_id, level
+        if key not in self._effects:
+            from ..scoring.effects import score_effect
+
+            value = self.point_values.get(criterion_id)
+            self._effects[key] = None if value is None else score_effect(value, level).show()
+        return self._effects[key]
+
+    def name_of(self, label: str) -> str:
+        """The label of a judge, as people read it."""
+        if label not in self._names:
+            self._names[label] = self.words.line(label, MAX_LABEL)
+        return self._names[label]
 
     @functools.cached_property
     def words(self) -> Words:

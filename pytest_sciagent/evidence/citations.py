@@ -31,9 +31,10 @@ class QuoteIndex:
         """`citation` with `verified` set and, where found, its file's full path and its line as `place`."""
         path = self._path(citation.file)
         text = self._text(path) if path is not None else None
-        if path is None or text is None or not _says_something(citation.quote):
+        quote = comparable(citation.quote)
+        if path is None or text is None or not _says_something(quote, citation.quote):
             return citation.model_copy(update={"verified": False, "place": None})
-        line = text.line_of(comparable(citation.quote))
+        line = text.line_of(quote)
         place = None if line is None else f"line {line}"
         return citation.model_copy(update={"file": path, "verified": line is not None, "place": place})
 
@@ -126,7 +127,9 @@ class _Comparable:
         return bisect_right(offsets, found)
 
 
-def _says_something(quote: str) -> bool:
-    """Whether a quote is long enough to be evidence: 12 characters, or 3 where it holds a digit."""
-    length = len(comparable(quote))
-    return length >= (MIN_NUMERIC_QUOTE if _DIGIT.search(quote) else MIN_QUOTE)
+def _says_something(quote: str, written: str) -> bool:
+    """Whether a quote is long enough to be evidence: 12 characters, or 3 where it holds a digit.
+
+    quote: `comparable`; written: as it was cited.
+    """
+    return len(quote) >= (MIN_NUMERIC_QUOTE if _DIGIT.search(written) else MIN_QUOTE)

@@ -55,6 +55,7 @@ class Prompt:
         schema: strict JSON schema of the answer.
         parts: where the prompt asks several criteria, what `last` says of each, by criterion id.
         images: what is shown between `shared` and `last`.
+        name: what a call is known by, as the ledger keys of its questions tell; never sent.
     """
 
     system: str
@@ -64,6 +65,7 @@ class Prompt:
     schema: dict[str, Any]
     parts: dict[str, str] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage
 from ..text import one_line
@@ -79,6 +80,11 @@ class Call:
     def group(self) -> str:
         """Calls of one group share a prompt prefix."""
         return self.questions[0].group
+
+    def name(self, judge: JudgeIdentity) -> str:
+        """The ledger key of the one question, or a digest of those of all."""
+        keys = [question.request.key(judge) for question in self.questions]
+        return keys[0] if len(keys) == 1 else sha256_bytes("".join(sorted(keys)).encode())
 
     def prompt(self) -> Prompt:
         """The prompt that asks all questions."""

@@ -295,7 +295,7 @@ class _Pump:
         return replace(again, entries=tuple(entries))
 
     async def _ask(self, call: Call, prompt: Prompt) -> _Answered:
-        reply, cost = await self._paid(prompt, len(call.questions))
+        reply, cost = await self._paid(prompt, len(call.questions), call.name(self._client.identity))
         told = {} if self._terms.price is None else {"cost_usd": cost / len(call.questions)}
         entries = []
         for question, own in zip(call.questions, call.replies(reply), strict=True):
@@ -304,7 +304,7 @@ class _Pump:
         self._progress.failed_calls += all(entry.status not in _NOT_FAILED for entry in entries)
         return _Answered(call, tuple(entries), reply)
 
-    async def _paid(self, prompt: Prompt, questions: int) -> tuple[Reply, float]:
+    async def _paid(self, prompt: Prompt, questions: int, name: str) -> tuple[Reply, float]:
         """One call within the budget and what it cost; over the budget, a reply of that status and no call."""
         budget = self._terms.budget
         estimate = self._estimate(prompt, questions)
@@ -315,7 +315,7 @@ class _Pump:
         progress.calls += 1
         progress.unpriced += self._terms.price is None
         try:
-            reply = await self._client.ask(prompt)
+            reply = await self._client.ask(replace(prompt, name=name))
             cost = self._cost(reply, estimate)
             self._answer_tokens = max(self._answer_tokens, (reply.usage.output_tokens or 0) // questions)
         finally:

@@ -28,6 +28,7 @@ from ..scoring import (
     score_run_v1,
     shares_by_layer,
 )
+from ..scoring.profiles import exact
 from .spending import Spending
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _dimensions(criteria: Sequence[Criterion], levels: Mapping[str, float | None
     shares = {}
     for name in dict.fromkeys(c.dimension for c in criteria):
         inside = [c for c in criteria if c.dimension == name and c.weight > 0]
-        total = sum((Fraction(str(c.weight)) for c in inside), start=Fraction(0))
+        total = sum((exact(c.weight) for c in inside), start=Fraction(0))
         if total:
             shares[name] = score_finding(inside, levels).score.scaled(1 / total)
     return shares

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..models import Criterion
 from .interval import Interval
-from .profiles import score_finding
+from .profiles import exact, score_finding
 
 Layer = Literal["executed", "tested"]
 LAYERS: Mapping[Layer, str] = {
@@ -34,7 +34,7 @@ def shares_by_layer(criteria: Sequence[Criterion], levels: Mapping[str, float | 
     shares: dict[Layer, Interval] = {}
     for layer in LAYERS:
         inside = criteria_of(layer, criteria)
-        total = sum((Fraction(str(c.weight)) for c in inside), start=Fraction(0))
+        total = sum((exact(c.weight) for c in inside), start=Fraction(0))
         if total:
             shares[layer] = score_finding(inside, levels).score.scaled(1 / total)
     return shares

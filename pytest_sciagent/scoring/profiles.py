@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import lcm
 
 from ..models import Criterion
 from .interval import Interval
@@ -33,19 +34,25 @@ def score_finding(criteria: Iterable[Criterion], levels: Levels) -> FindingScore
 
     A negative weight (profile `weighted`) widens the interval the other way round.
     """
-    low = high = known = total = Fraction(0)
-    for criterion in criteria:
-        weight = exact(criterion.weight)
+    terms = [(exact(criterion.weight), levels.get(criterion.id)) for criterion in criteria]
+    # Whole numbers of the smallest unit that divides all weights, and all levels: exact, and cheaper than fractions.
+    unit = lcm(*(weight.denominator for weight, _ in terms))
+    step = lcm(*(exact(level).denominator for _, level in terms if level is not None))
+    low = high = known = total = 0
+    for fraction, level in terms:
+        weight = fraction.numerator * (unit // fraction.denominator)
         total += abs(weight)
-        level = levels.get(criterion.id)
         if level is None:
-            low += min(weight, Fraction(0))
-            high += max(weight, Fraction(0))
+            low += min(weight, 0) * step
+            high += max(weight, 0) * step
         else:
-            low += weight * exact(level)
-            high += weight * exact(level)
+            earned = exact(level)
+            points = weight * earned.numerator * (step // earned.denominator)
+            low += points
+            high += points
             known += abs(weight)
-    return FindingScore(Interval(low, high), known / total if total else Fraction(1))
+    score = Interval(Fraction(low, unit * step), Fraction(high, unit * step))
+    return FindingScore(score, Fraction(known, total) if total else Fraction(1))
 
 
 def feasible_criteria(criteria: Iterable[Criterion], infeasible: Collection[str]) -> tuple[Criterion, ...]:

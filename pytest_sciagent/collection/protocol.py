@@ -75,7 +75,8 @@ class ShortProtocol:
         # A page of pytest-html takes what its own hook puts on each report.
         silent = _SILENT if getattr(config.option, "htmlpath", None) else (*_SILENT, "pytest_html.plugin.")
         self._makes_plainly = _only(config, "pytest_runtest_makereport", silent)
-        self._tells_end = not _only(config, "pytest_runtest_logreport", _DEAF_TO_TEARDOWN)
+        deaf = self._makes_plainly and _only(config, "pytest_runtest_logreport", _DEAF_TO_TEARDOWN)
+        self._tells_end = not deaf
         self._tells_finish = not _only(config, "pytest_runtest_logfinish", _DEAF_TO_TEARDOWN)
 
     def run(self, item: RunItem, nextitem: pytest.Item | None) -> None:

@@ -105,6 +105,7 @@ class DaskClient:
         self._gates = gates
         self._opening = asyncio.Lock()
         self._session: Any = None
+        self._broken: Exception | None = None
         self._name = secrets.token_hex(4)
         self._tries: Counter[str] = Counter()
 
@@ -120,6 +121,7 @@ class DaskClient:
             await asyncio.sleep(wait)
         future = session.submit(ask_here, self._asked, prompt, key=self._key(prompt), retries=RETRIES)
         try:
+            reply: Reply
             reply, busy = await future
         except Exception as error:  # a worker's, or the cluster's own; the end of a task is not among them
             return self._failure(error, session)
@@ -142,19 +144,29 @@ class DaskClient:
 
     async def _connected(self) -> Any:
         async with self._opening:
+            if self._broken is not None:  # once is enough: many calls wait here together
+                raise self._broken
             if self._session is None:
-                where = {"scheduler_file" if Path(self._address).is_file() else "address": self._address}
-                session = await DaskSession(
-                    **where, asynchronous=True, set_as_default=False, timeout=CONNECT_S, name="pytest-sciagent"
-                )
                 try:
-                    await session.wait_for_workers(1, timeout=WORKERS_S)
-                    await session.register_plugin(Judges())
-                except BaseException:
-                    await session.close()
+                    self._session = await self._open()
+                except Exception as error:
+                    self._broken = error
                     raise
-                self._session = session
         return self._session
+
+    async def _open(self) -> Any:
+        where = {"scheduler_file" if Path(self._address).is_file() else "address": self._address}
+        session = DaskSession(
+            **where, asynchronous=True, set_as_default=False, timeout=CONNECT_S, name="pytest-sciagent"
+        )
+        try:
+            await session
+            await session.wait_for_workers(1, timeout=WORKERS_S)
+            await session.register_plugin(Judges())
+        except BaseException:
+            await session.close()
+            raise
+        return session
 
     def _unreachable(self, error: Exception) -> Reply:
         words = one_line(f"{type(error).__name__}: {error}", 300)

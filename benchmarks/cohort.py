@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_sciagent.digest import sha256_bytes
@@ -22,8 +23,8 @@ CRITERIA = 29
 JUDGE = handoff_identity("benchmark", "item")
 
 
-def make_cohort(root: Path, runs: int, methods: str = "") -> None:
-    """Write a task, `runs` frozen runs of one system and their recorded verdicts below `root`.
+def make_cohort(root: Path, runs: int, methods: str = "", systems: Sequence[str] = ("bench",)) -> None:
+    """Write `runs` tasks, a frozen run of each of them by each of `systems`, and the recorded verdicts below `root`.
 
     `methods` is added to every report, to make the evidence for each finding as long as is wanted.
     """
@@ -32,11 +33,13 @@ def make_cohort(root: Path, runs: int, methods: str = "") -> None:
     for number in range(runs):
         task = f"task_{number:03d}"
         _task(root / "tasks" / task, task, number)
-        _run(root, task, number, methods)
+        for system in systems:
+            _run(root, system, task, number, methods)
     sources = Sources(root)
     rubric = load_rubric("truthinsight", root, root)
     for number in range(runs):
-        _record(root, sources, rubric, f"task_{number:03d}")
+        for system in systems:
+            _record(root, sources, rubric, system, f"task_{number:03d}")
 
 
 def _task(path: Path, name: str, seed: int) -> None:
@@ -53,9 +56,9 @@ def _task(path: Path, name: str, seed: int) -> None:
     )
 
 
-def _run(root: Path, task: str, seed: int, methods: str) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        workspace = Path(name)
+def _run(root: Path, name: str, task: str, seed: int, methods: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Path(folder)
         output = workspace / "output"
         (output / "results").mkdir(parents=True)
         parts = [f"# Report\n\nMethods: least squares on all units.\n{methods}"]
@@ -75,12 +78,12 @@ def _run(root: Path, task: str, seed: int, methods: str) -> None:
             "slope = np.polyfit(frame.x, frame.y, 1)[0]\n"
             "frame.to_csv('output/results/fit_1.csv')\n"
         )
-        system = System(name="bench")
-        freeze(workspace, root / "runs" / "bench" / task, FreezeOptions(task_id=task, system=system), {})
+        system = System(name=name)
+        freeze(workspace, root / "runs" / name / task, FreezeOptions(task_id=task, system=system), {})
 
 
-def _record(root: Path, sources: Sources, rubric: object, task: str) -> None:
-    case = open_case(root / "runs" / "bench" / task, sources, lambda label, entry: None)
+def _record(root: Path, sources: Sources, rubric: object, system: str, task: str) -> None:
+    case = open_case(root / "runs" / system / task, sources, lambda label, entry: None)
     judge = RecordedJudge(JUDGE)
     entries: list[LedgerEntry] = []
     answers = {"grouping": {"rationale": "all differ", "groups": []}, "plan": {"rationale": "none", "plans": []}}

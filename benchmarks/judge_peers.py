@@ -1,7 +1,8 @@
 """The judgements of `judge.py` made by another tool, in that tool's own environment. Started by `judge.py`.
 
-    PYTHON judge_peers.py deepeval|inspect|autorubric URL MATERIAL.json IN_FLIGHT
+    PYTHON judge_peers.py deepeval|inspect|autorubric URL MATERIAL.json IN_FLIGHT [KEPT]
 
+With KEPT, a folder, the tool keeps its answers there by its own cache, and a second call with it replays them.
 MATERIAL holds `{"evidence": [text, …], "criteria": [text, …]}`: every criterion is asked about every evidence, one call
 each, by the tool's usual way to let a model grade. Prints JSON: judgements made, and the seconds that they took without
 start and imports.
@@ -32,7 +33,7 @@ os.environ |= {
 Material = dict[str, list[str]]
 
 
-def deepeval(url: str, material: Material, in_flight: int) -> tuple[int, float]:
+def deepeval(url: str, material: Material, in_flight: int, keep: Path | None) -> tuple[int, float]:
     """One GEval metric a criterion, with its steps given; one test case a finding."""
     from deepeval import evaluate
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
@@ -56,19 +57,19 @@ def deepeval(url: str, material: Material, in_flight: int) -> tuple[int, float]:
         metrics,
         # It counts test cases, all of whose metrics run at once.
         async_config=AsyncConfig(max_concurrent=max(1, in_flight // len(metrics))),
-        cache_config=CacheConfig(write_cache=False, use_cache=False),
+        cache_config=CacheConfig(write_cache=keep is not None, use_cache=keep is not None),
         display_config=DisplayConfig(show_indicator=False, print_results=False),
     )
     made = sum(data.score is not None for test in result.test_results for data in test.metrics_data or [])
     return made, time.perf_counter() - started
 
 
-def inspect(url: str, material: Material, in_flight: int) -> tuple[int, float]:
+def inspect(url: str, material: Material, in_flight: int, keep: Path | None) -> tuple[int, float]:
     """One sample a criterion, graded by `model_graded_qa`; what is graded is not generated but given."""
     from inspect_ai import Task
     from inspect_ai import eval as evaluate
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.model import CachePolicy, GenerateConfig, ModelOutput, get_model
     from inspect_ai.scorer import model_graded_qa
     from inspect_ai.solver import Generate, TaskState, solver
 
@@ -85,7 +86,8 @@ def inspect(url: str, material: Material, in_flight: int) -> tuple[int, float]:
         for evidence in material["evidence"]
         for criterion in material["criteria"]
     ]
-    grader = get_model("openai/bench", base_url=url, api_key="none", responses_api=False)
+    how = GenerateConfig(cache=CachePolicy(expiry=None)) if keep is not None else GenerateConfig()
+    grader = get_model("openai/bench", base_url=url, api_key="none", responses_api=False, config=how)
     task = Task(dataset=samples, solver=given(), scorer=model_graded_qa(model=grader))
     started = time.perf_counter()
     logs = evaluate(
@@ -100,7 +102,7 @@ def inspect(url: str, material: Material, in_flight: int) -> tuple[int, float]:
     return sum(len(reduced.samples) for reduced in scores), time.perf_counter() - started
 
 
-def autorubric(url: str, material: Material, in_flight: int) -> tuple[int, float]:
+def autorubric(url: str, material: Material, in_flight: int, keep: Path | None) -> tuple[int, float]:
     """One rubric a finding, all graded at once; the tool's own limit holds the number in flight."""
     from autorubric import LLMConfig, Rubric
     from autorubric.graders import CriterionGrader
@@ -110,7 +112,8 @@ def autorubric(url: str, material: Material, in_flight: int) -> tuple[int, float
         api_base=url,
         api_key="none",
         max_parallel_requests=in_flight,
-        cache_enabled=False,
+        cache_enabled=keep is not None,
+        cache_dir=str((keep or Path()) / "autorubric"),
     )
     grader = CriterionGrader(judge_model_config=config)
 
@@ -128,12 +131,14 @@ def autorubric(url: str, material: Material, in_flight: int) -> tuple[int, float
 
 
 def main() -> None:
-    name, url, path, in_flight = sys.argv[1:]
+    name, url, path, in_flight, *kept = sys.argv[1:]
     tool = {"deepeval": deepeval, "inspect": inspect, "autorubric": autorubric}[name]
     material = json.loads(Path(path).read_text("utf-8"))
-    os.chdir(tempfile.mkdtemp())  # some leave files where they are started
+    keep = Path(kept[0]).resolve() if kept else None
+    os.environ["INSPECT_CACHE_DIR"] = str((keep or Path(tempfile.mkdtemp())) / "inspect")
+    os.chdir(keep or tempfile.mkdtemp())  # some leave files where they are started
     with contextlib.redirect_stdout(io.StringIO()):
-        made, seconds = tool(url, material, int(in_flight))
+        made, seconds = tool(url, material, int(in_flight), keep)
     print(json.dumps({"judgements": made, "seconds": seconds}))
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/all.py [--items 5220 21025 100050 200100] [--peers PYTHON] [--only SECTION ...] [--dry]
 
-All variants of a table take turns within one run; tables give medians. `--peers` names an interpreter that has deepeval,
-inspect-ai and autorubric; without it the rows of those tools are left out. `--dry` prints and writes nothing.
+All variants of a table take turns within one run; tables give medians. `--peers` names an interpreter that has
+deepeval, inspect-ai and autorubric; without it the rows of those tools are left out. `--dry` writes nothing.
 """
 
 from __future__ import annotations
@@ -182,9 +182,11 @@ def comparison(arguments: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         make_cohort(root, tasks, systems=[f"system_{n}" for n in range(10)])
-        command = [sys.executable, "-m", "pytest_sciagent.cli", "compare", "runs", "--csv", "cohort.csv"]
-        again = [*command[:4], "cohort.csv"]
-        variants = {"from runs": lambda: measure(command, root), "from its table": lambda: measure(again, root)}
+        compare = [sys.executable, "-c", "from pytest_sciagent.cli import main; main()", "compare"]
+        variants = {
+            "from runs": lambda: measure([*compare, "runs", "--csv", "cohort.csv"], root, (0,)),
+            "from its table": lambda: measure([*compare, "cohort.csv"], root, (0,)),
+        }
         found = in_turns(variants, min(arguments.rounds, 2))
     rows = [[f"{tasks * 10:,}", name, f"{m.seconds:.1f}", f"{m.memory_mb:.0f}"] for name, m in found.items()]
     return table(["runs", "variant", "s", "MB"], rows)

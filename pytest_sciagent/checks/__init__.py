@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
 
 from ..errors import SciagentError
 from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
@@ -21,12 +23,13 @@ __all__ = [
 ]
 
 
-def builtin_checks() -> dict[str, Check]:
+@cache  # every item looks a check up
+def builtin_checks() -> Mapping[str, Check]:
     """The shipped checks, by the name that a criterion's `check` gives."""
     from . import future, identity, novelty, recalculation, separation, stability, traceability
 
     modules = (identity, traceability, recalculation, stability, separation, novelty, future)
-    return {name: check for module in modules for name, check in module.CHECKS.items()}
+    return MappingProxyType({name: check for module in modules for name, check in module.CHECKS.items()})
 
 
 def amendment(criterion_id: str) -> Callable[[CheckContext], CheckResult | None] | None:

@@ -61,6 +61,7 @@ class AboutRun:
     cache: Path | None
     wish: RerunWish | None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
+    _novelties: dict[tuple[str, str], NoveltyAnswer] = field(default_factory=dict)
     _problems: dict[str, None] = field(default_factory=dict)
 
     def facts(self, judge: Judge) -> RunFacts:
@@ -92,8 +93,14 @@ class AboutRun:
         return [(card, self._answer(request, judge, TargetAnswer)) for card, request in self.questions.targets()]
 
     def novelty(self, finding: Finding, judge: Judge) -> NoveltyAnswer | None:
-        request = self.questions.novelty(finding)
-        return self._answer(request, judge, NoveltyAnswer) if request is not None else None
+        key = (finding.id, name_of(judge))
+        if key not in self._novelties:
+            request = self.questions.novelty(finding)
+            answer = self._answer(request, judge, NoveltyAnswer) if request is not None else None
+            if answer is None:  # it may be answered yet
+                return None
+            self._novelties[key] = answer
+        return self._novelties[key]
 
     def perturbations(self, judge: Judge) -> list[tuple[str, Perturbation]]:
         """For each reference card that a finding matches, whether it survives the task's perturbations.

@@ -34,6 +34,7 @@ class Questions:
     _shared: dict[str, tuple[str, str, tuple[Image, ...]]] = field(default_factory=dict)
     _canaries: dict[str, Request] = field(default_factory=dict)
     _flags: dict[Piece, tuple[Flag, ...]] = field(default_factory=dict)
+    _flagged: dict[str, tuple[Flag, ...]] = field(default_factory=dict)
 
     def criterion(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Request:
         """What `criterion` asks about `finding`, given the facts that code found."""
@@ -61,9 +62,12 @@ class Questions:
 
         Lines are those of the text as it is shown, which for an excerpt are not the lines of its file.
         """
-        package = self.package(finding)
-        names = Piece("list of files", "\n".join(package.inventory))
-        return tuple(islice((f for piece in (*package.pieces, names) for f in self._flags_in(piece)), MAX_FLAGS))
+        if finding.id not in self._flagged:
+            package = self.package(finding)
+            names = Piece("list of files", "\n".join(package.inventory))
+            found = (f for piece in (*package.pieces, names) for f in self._flags_in(piece))
+            self._flagged[finding.id] = tuple(islice(found, MAX_FLAGS))
+        return self._flagged[finding.id]
 
     def left_out(self, finding: Finding) -> tuple[str, ...]:
         """What of the run the judge of `finding` is not shown, or not wholly, and why."""

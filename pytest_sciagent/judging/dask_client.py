@@ -37,10 +37,12 @@ PLUGIN = "sciagent-judges"
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, the version that asks."""
+    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, seconds for one attempt, and the
+    version that asks."""
 
     identity: str
     base_url: str | None
+    timeout_s: float
     version: str = field(default_factory=partial(version, "pytest-sciagent"))
 
 
@@ -75,7 +77,7 @@ class Judges(WorkerPlugin):  # type: ignore[misc]
     def _client(self, asked: Asked) -> SdkClient:
         if asked not in self._clients:
             identity = JudgeIdentity.model_validate_json(asked.identity)
-            client = make_client(identity, base_url=asked.base_url, api_key=None)
+            client = make_client(identity, base_url=asked.base_url, api_key=None, timeout_s=asked.timeout_s)
             client.on_busy = lambda seconds: self._busy.update({asked: max(seconds, self._busy.get(asked, 0.0))})
             self._clients[asked] = client
         return self._clients[asked]
@@ -94,14 +96,17 @@ class DaskClient:
         identity: who answers.
         address: the scheduler's address, or the path of the file in which it has written that.
         base_url: as for `make_client`; workers that are given none look into their own environment.
+        timeout_s: seconds for one attempt of a worker.
         gates: rates that every call keeps before it is handed to the cluster.
     """
 
-    def __init__(self, identity: JudgeIdentity, address: str, base_url: str | None, gates: Gates | None = None) -> None:
+    def __init__(
+        self, identity: JudgeIdentity, address: str, base_url: str | None, timeout_s: float, gates: Gates | None = None
+    ) -> None:
         self.identity = identity
         self.on_busy: Callable[[float], None] | None = None
         self._address = address
-        self._asked = Asked(identity.model_dump_json(), base_url)
+        self._asked = Asked(identity.model_dump_json(), base_url, timeout_s)
         self._gates = gates
         self._opening = asyncio.Lock()
         self._session: Any = None

@@ -52,7 +52,7 @@ def _client(identity: JudgeIdentity, url: str | None, gates: Gates | None, how: 
         from ..judging.dask_client import DaskClient
     except ImportError as error:
         raise SciagentError(f"--sciagent-dask needs a package: pip install 'pytest-sciagent[dask]' ({error})") from None
-    return DaskClient(identity, how.dask, url, gates, how.timeout_s)
+    return DaskClient(identity, how.dask, url, how.timeout_s, gates)
 
 
 def terms_of(state: SessionState, judge: Judge) -> Terms:

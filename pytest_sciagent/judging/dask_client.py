@@ -37,7 +37,7 @@ PLUGIN = "sciagent-judges"
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, the seconds for an answer, and the
+    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, seconds for one attempt, and the
     version that asks."""
 
     identity: str
@@ -96,17 +96,12 @@ class DaskClient:
         identity: who answers.
         address: the scheduler's address, or the path of the file in which it has written that.
         base_url: as for `make_client`; workers that are given none look into their own environment.
+        timeout_s: seconds for one attempt of a worker.
         gates: rates that every call keeps before it is handed to the cluster.
-        timeout_s: seconds for one attempt to get an answer.
     """
 
     def __init__(
-        self,
-        identity: JudgeIdentity,
-        address: str,
-        base_url: str | None,
-        gates: Gates | None = None,
-        timeout_s: float = 120.0,
+        self, identity: JudgeIdentity, address: str, base_url: str | None, timeout_s: float, gates: Gates | None = None
     ) -> None:
         self.identity = identity
         self.on_busy: Callable[[float], None] | None = None

@@ -37,7 +37,7 @@ PLUGIN = "sciagent-judges"
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is to be asked, as a worker is told: the judge's identity as JSON, its server, seconds for one attempt, and the
+    """Who is to be asked, as a worker is told: the judge's identity as JSON, server, seconds for one attempt, and the
     version that asks."""
 
     identity: str

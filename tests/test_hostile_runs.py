@@ -28,14 +28,40 @@ from pytest_sciagent.runs.freeze import FreezeOptions, freeze
 MAX_CPU_S = 10
 MAX_MEMORY = 1 << 30
 OPEN = frozenset(
-    (
-        "hdf5 bombs,workbook bombs,image and pdf bombs,json bombs,csv bombs,text that is none,pdf with javascript,"
-        "notebook with scripts,svg and html,yaml anchors,hostile records,syntax bombs,markdown underscores,"
-        "markdown backticks,markdown quotes,markdown lists,markdown references,markdown html,markdown entities,"
-        "markdown tables,markdown fences,numbers,numbers in a finding,globs,secrets by shape,active report,"
-        "report too long,injected marks,cited outside,cited by an absolute path,cited with controls,"
-        "files that pytest or python obey"
-    ).split(",")
+    [
+        "hdf5 bombs",
+        "workbook bombs",
+        "image and pdf bombs",
+        "json bombs",
+        "csv bombs",
+        "text that is none",
+        "pdf with javascript",
+        "notebook with scripts",
+        "svg and html",
+        "yaml anchors",
+        "hostile records",
+        "syntax bombs",
+        "markdown underscores",
+        "markdown backticks",
+        "markdown quotes",
+        "markdown lists",
+        "markdown references",
+        "markdown html",
+        "markdown entities",
+        "markdown tables",
+        "markdown fences",
+        "numbers",
+        "numbers in a finding",
+        "globs",
+        "secrets by shape",
+        "active report",
+        "report too long",
+        "injected marks",
+        "cited outside",
+        "cited by an absolute path",
+        "cited with controls",
+        "files that pytest or python obey",
+    ]
 )
 """Runs that have not been seen to get their promised outcome within the bounds; `SCIAGENT_TEST_OPEN=1` tries them."""
 REPORTS = ("results.json", "report.html", "junit.xml", "summary.md", "lines.jsonl", "quality.json")

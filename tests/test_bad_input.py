@@ -443,10 +443,10 @@ def test_a_manifest_that_can_not_be_read_is_one_error(cohort: Cohort) -> None:
 
 def test_a_manifest_that_is_a_fifo_does_not_block(cohort: Cohort) -> None:
     cohort.run("alpha", findings=1)
+    cohort.record()
     manifest = cohort.run("beta") / "run.json"
     manifest.unlink()
     os.mkfifo(manifest)
-    cohort.record()
     counts = outcomes(cohort.pytest("--sciagent-run=runs", fresh=True))
     assert counts == {"passed": 1, "half": 1, "failed": 1, "not assessed": 1, "error": 1}
 

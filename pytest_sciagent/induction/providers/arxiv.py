@@ -39,11 +39,12 @@ class Arxiv:
 
 
 def _entries(body: bytes) -> list[ElementTree.Element]:
-    if b"<!DOCTYPE" in body:
-        raise SearchFailed("not an Atom feed")
     try:
-        root = ElementTree.fromstring(body)  # noqa: S314 - without a document type it has no entities
-    except ElementTree.ParseError:
+        text = body.decode("utf-8")
+        if "<!DOCTYPE" in text:  # without one there are no entities that could grow or reach elsewhere
+            raise SearchFailed("not an Atom feed")
+        root = ElementTree.fromstring(text)  # noqa: S314
+    except (UnicodeDecodeError, ElementTree.ParseError):
         raise SearchFailed("not XML") from None
     if root.tag != f"{_ATOM}feed":
         raise SearchFailed("not an Atom feed")

@@ -223,10 +223,12 @@ def test_the_agent_is_run_first_and_its_runs_are_tested(checkout: Checkout, how:
     agent.write_text(AGENT)
     command = [sys.executable, str(agent), "{prompt_file}", how]
     system = {"schema": "sciagent-system/1", "name": "mine", "harness": "argv", "command": command, "fixing_turns": 0}
+    system["prompts"] = ["prompts/agent.md"]
     (checkout.root / "system.yaml").write_text(yaml.safe_dump(system))
-    done = checkout.go(system_file="system.yaml", tasks="t1", prompts_from="", pytest_args="--sciagent-min-score=1")
+    done = checkout.go(system_file="system.yaml", tasks="t1", pytest_args="--sciagent-min-score=1")
     assert done.codes["Run the agent with the prompts of this checkout"] == 0, done.log
     results = json.loads((checkout.root / "sciagent-report" / "results.json").read_text())
+    assert "prompt" not in (results["incomplete_because"] or ""), "the run is made with the head's prompts"
     (run,) = results["runs"]
     assert (run["system"], run["task_id"]) == ("mine", "t1")
     assert run["state"] == ("sound" if how == "works" else "undelivered")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -405,6 +406,24 @@ def test_a_missing_harness_is_a_failed_run_and_blocks_nothing(lab: Lab) -> None:
     assert lab.frozen().status == "completed"
 
 
+def test_prompts_of_the_system_are_told_first_and_recorded(lab: Lab) -> None:
+    (lab.root / "prompts").mkdir()
+    prompt = lab.root / "prompts" / "agent.md"
+    prompt.write_bytes(b"Be careful.\r\nState every number with its file.\n")
+    lab.run(prompts=["prompts/agent.md"], code=0)
+    recorded = lab.frozen().system.prompts
+    assert set(recorded) == {"CONTRACT.md", "PROMPT.md", "agent.md"}
+    assert recorded["agent.md"] == hashlib.sha256(prompt.read_bytes()).hexdigest()
+    told = lab.calls()[-1]["args"][-1]
+    assert told.startswith("Be careful.")
+    assert "CONTRACT.md" in told, "the task's own prompt follows"
+    out, _ = lab.run(prompts=["prompts/agent.md"], code=0)
+    assert "kept" in out
+    prompt.write_text("Be quick.\n")
+    _, err = lab.run(prompts=["prompts/agent.md"], code=4)
+    assert "was run with another system file" in err, "a run by other words is another run"
+
+
 def test_limits_on_tokens_and_cost_stop_a_run(lab: Lab) -> None:
     lab.run(fake="talks", usage_sum=True, limits={"wall_s": 60, "tokens": 6000}, code=1)
     assert lab.problem() == "stopped: tokens"
@@ -465,6 +484,10 @@ def test_a_log_that_cannot_be_written_stops_the_run(lab: Lab) -> None:
         ({"continue_command": ["agent", "{session}"]}, "no placeholder {session}"),
         ({"container": ["docker", "run", "-v", "{worspace}:/work"]}, "no placeholder {worspace}"),
         ({"limits": {"wall_s": 0}}, "wall_s"),
+        ({"prompts": ["nowhere.md"]}, "nowhere.md: the prompt can't be read"),
+        ({"prompts": ["bin"]}, "bin: the prompt can't be read"),
+        ({"prompts": ["system.yaml", "./system.yaml"]}, "another one has it"),
+        ({"prompts": ["PROMPT.md"]}, "another one has it"),
     ],
 )
 def test_a_bad_system_file_is_refused(lab: Lab, change: dict[str, Any], message: str) -> None:

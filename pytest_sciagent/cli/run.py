@@ -47,13 +47,11 @@ def run(
 
     Exit code 0: all runs completed. 1: one did not. 2: interrupted. 4: bad input.
     """
-    from ..digest import sha256_bytes
-    from ..documents import read_text
     from ..harnesses.suite import jobs, run_suite
-    from ..harnesses.system import load_system
+    from ..harnesses.system import digest_of, load_system
 
     system = load_system(system_file)
-    digest = sha256_bytes(read_text(system_file).encode())
+    digest = digest_of(system_file, system)
     wanted = jobs([named_task(task, tasks) for task in dict.fromkeys(task_ids)], system, folder, repeats, digest)
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)

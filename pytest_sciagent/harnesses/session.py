@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..models import Session, Stage, System, Usage
 from ..models.run import RunStatus
@@ -29,7 +30,7 @@ from .adapters import Adapter, Turn, adapter_of
 from .leavings import put_back, withhold
 from .process import Ended, NotStarted, Streams, run_command
 from .reading import Meter, fill
-from .system import base_environment
+from .system import base_environment, prompt_texts
 
 Tell = Callable[[str], None]
 _VERSION = re.compile(r"\d+(?:\.\d+)+[A-Za-z0-9.+-]*")
@@ -68,6 +69,7 @@ class _Work:
     logs: Path
     secrets: list[str]
     tell: Tell
+    prompts: dict[str, bytes]
     meter: Meter = field(default_factory=Meter)
     environment: dict[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
@@ -127,7 +129,7 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
         place.mkdir()
     known = {**environ, **job.system.environment}
     secrets = sorted({*known_secrets(known), *([adapter.key] if adapter.key else ())}, key=len, reverse=True)
-    state = _Work(job, adapter, workspace, home, logs, secrets, tell)
+    state = _Work(job, adapter, workspace, home, logs, secrets, tell, prompt_texts(job.system))
     state.environment = base_environment(job.system, home, environ)
     before = hash_inputs(workspace.path)
     started_at, started = now(), time.monotonic()
@@ -293,7 +295,8 @@ def _how(ended: Ended) -> str:
 
 def _turns(state: _Work) -> None:
     """The first turn, then as many as it takes and the system file allows to mend the delivery."""
-    prompt = state.workspace.prompt
+    texts = [text.decode("utf-8") for text in state.prompts.values()]
+    prompt = "\n\n".join([*texts, state.workspace.prompt])
     while True:
         _turn(state, prompt)
         told = problems(state.workspace.output)
@@ -405,7 +408,7 @@ def _system(state: _Work) -> System:
         harness=system.harness,
         harness_version=state.version or system.harness_version,
         model=system.model,
-        prompts=state.workspace.prompts,
+        prompts=state.workspace.prompts | {name: sha256_bytes(text) for name, text in state.prompts.items()},
     )
 
 

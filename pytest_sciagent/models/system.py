@@ -44,6 +44,8 @@ class SystemFile(Model):
     usage: of an argv harness, for each of input_tokens, output_tokens, cost_usd the JSON pointer of its number in lines
         of JSON on standard output. `usage_sum`: whether the numbers of all lines add up, or the last one counts.
     container: a command to put before the harness's own, such as docker run.
+    prompts: files, counted from this one's folder, whose text the agent is told before the task's prompt. A run records
+        their hashes under their names, so that a gate can tell whether it was made with today's prompts.
     """
 
     schema_: Literal["sciagent-system/1"] = Field(alias="schema")
@@ -64,6 +66,7 @@ class SystemFile(Model):
     usage: dict[str, NonEmpty] = {}
     usage_sum: bool = False
     container: tuple[NonEmpty, ...] = ()
+    prompts: tuple[NonEmpty, ...] = ()
 
     @model_validator(mode="after")
     def _fits(self) -> SystemFile:
@@ -73,6 +76,8 @@ class SystemFile(Model):
             raise ValueError("continue_command, stdin and usage are for harness argv; the others know their own")
         if self.harness not in ("argv", "deepseek_harness", "handoff") and not self.model:
             raise ValueError(f"harness {self.harness} needs a model")
+        if self.harness == "handoff" and self.prompts:
+            raise ValueError("with harness handoff nobody is started who could be told the prompts")
         unknown = [key for key in self.usage if key not in COUNTS]
         if unknown:
             raise ValueError(f"usage has no {unknown[0]!r}; it has {', '.join(COUNTS)}")

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..digest import sha256_bytes
-from ..documents import read_text
 from ..errors import SciagentError
 from ..harnesses import handoff
 from ..harnesses.session import Job, Tell, run_job
 from ..harnesses.suite import move_away
-from ..harnesses.system import load_system
+from ..harnesses.system import digest_of, load_system
 from ..layout import MANIFEST
 from ..ledger.store import write_atomically
 from ..models.system import SystemFile
@@ -42,7 +40,8 @@ class Author:
         Raises:
             SciagentError: with file and line.
         """
-        return cls(load_system(path), sha256_bytes(read_text(path).encode()))
+        system = load_system(path)
+        return cls(system, digest_of(path, system))
 
 
 @dataclass(frozen=True)

@@ -433,7 +433,13 @@ CORPUS = [
         "report of utf-16", lambda trap: {"Result.md": report_text(1).encode("utf-16")}, findings=0, state="undelivered"
     ),
     Hostile("empty report", lambda trap: {"Result.md": b""}, findings=0, state="undelivered"),
-    Hostile("report too long", lambda trap: {"Result.md": report_text(1).encode() + b"a \n" * 4_000_000}),
+    Hostile(
+        "report too long",
+        lambda trap: {"Result.md": report_text(1).encode() + b"a \n" * 4_000_000},
+        told="the report can't be read",
+        findings=0,
+        state="undelivered",
+    ),
     Hostile(
         "injected marks",
         lambda trap: report(

@@ -27,43 +27,8 @@ from pytest_sciagent.runs.freeze import FreezeOptions, freeze
 
 MAX_CPU_S = 10
 MAX_MEMORY = 1 << 30
-OPEN = frozenset(
-    [
-        "hdf5 bombs",
-        "workbook bombs",
-        "image and pdf bombs",
-        "json bombs",
-        "csv bombs",
-        "text that is none",
-        "pdf with javascript",
-        "notebook with scripts",
-        "svg and html",
-        "yaml anchors",
-        "hostile records",
-        "syntax bombs",
-        "markdown underscores",
-        "markdown backticks",
-        "markdown quotes",
-        "markdown lists",
-        "markdown references",
-        "markdown html",
-        "markdown entities",
-        "markdown tables",
-        "markdown fences",
-        "numbers",
-        "numbers in a finding",
-        "globs",
-        "secrets by shape",
-        "active report",
-        "report too long",
-        "injected marks",
-        "cited outside",
-        "cited by an absolute path",
-        "cited with controls",
-        "files that pytest or python obey",
-    ]
-)
-"""Runs that have not been seen to get their promised outcome within the bounds; `SCIAGENT_TEST_OPEN=1` tries them."""
+OPEN = frozenset(["hostile records", "syntax bombs", "workbook bombs"])
+"""Runs that take more CPU time than the bound, or come too near to it; `SCIAGENT_TEST_OPEN=1` tries them."""
 REPORTS = ("results.json", "report.html", "junit.xml", "summary.md", "lines.jsonl", "quality.json")
 CANARY = "canary-outside-of-every-run-5f0c"
 
@@ -210,7 +175,7 @@ def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
     hostile: Hostile, place: Place, listener: Listener, flatterer: Flatterer, good_alone: Any
 ) -> None:
     if hostile.name in OPEN and not os.environ.get("SCIAGENT_TEST_OPEN"):
-        pytest.skip("not yet seen to get its promised outcome within the bounds: SCIAGENT_TEST_OPEN=1 tries it")
+        pytest.skip("takes more CPU time than the bound, or comes too near to it: SCIAGENT_TEST_OPEN=1 tries it")
     trap = Trap(place.root / "mark", place.root / "secret.txt", listener.url)
     workspace = place.root / "work"
     write_output(workspace, hostile.files(trap))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ..errors import SciagentError
+from ..text import one_line
 
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
@@ -110,8 +111,10 @@ def named_task(task: str, folders: tuple[Path, ...]) -> Task:
 
 
 def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
-    """What will keep a frozen run from being scored: a task that nobody knows, a report without a finding."""
+    """What will keep a frozen run from being scored: a task that nobody knows, a report that can't be read or has no
+    finding."""
     from ..findings import parse_findings
+    from ..runs import UnsafeFile
     from ..tasks import find_task, task_folders
 
     found = []
@@ -120,6 +123,9 @@ def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
             f"no task named {run.manifest.task_id!r} is known here: what needs it will not be assessed "
             "(name its folder with --tasks)"
         )
-    if run.manifest.report is not None and not parse_findings(run).findings:
-        found.append("the report registers no finding (## Finding 1: ...): the run will count as 0")
+    try:
+        if run.manifest.report is not None and not parse_findings(run).findings:
+            found.append("the report registers no finding (## Finding 1: ...): the run will count as 0")
+    except UnsafeFile as error:
+        found.append(f"the report can't be read, so the run will count as 0: {one_line(str(error), 300)}")
     return found

@@ -51,11 +51,8 @@ class MinDimension:
     least: float
 
     def decide(self, results: Results) -> Decision:
-        shares = {
-            system.name: system.dimensions.get(self.id, _without_finding(results, system.name)).scaled(Fraction(100))
-            for system in results.systems
-        }
-        return at_least(f"minimum of dimension {self.id}", shares, self.least, unit=" %")
+        shares = {system.name: system.dimensions.get(self.id) for system in results.systems}
+        return _enough(f"minimum of dimension {self.id}", shares, self.least, results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +63,8 @@ class MinLayer:
     least: float
 
     def decide(self, results: Results) -> Decision:
-        shares = {
-            system.name: system.layers.get(self.layer, _without_finding(results, system.name)).scaled(Fraction(100))
-            for system in results.systems
-        }
-        return at_least(f"minimum {LAYERS[self.layer]}", shares, self.least, unit=" %")
+        shares = {system.name: system.layers.get(self.layer) for system in results.systems}
+        return _enough(f"minimum {LAYERS[self.layer]}", shares, self.least, results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +98,15 @@ def _without_finding(results: Results, system: str) -> Interval:
     """What counts where a system has no value: 0 if it delivered no finding at all, else nothing is known."""
     delivered = any(run.findings for run in results.runs if run.index.system == system)
     return UNKNOWN if delivered else Interval.point(0)
+
+
+def _enough(what: str, shares: Mapping[str, Interval | None], least: float, results: Results) -> Decision:
+    """Whether each system's share of points (0..1; None where it has no value) is at least `least` percent."""
+    percent = {
+        system: (_without_finding(results, system) if share is None else share).scaled(Fraction(100))
+        for system, share in shares.items()
+    }
+    return at_least(what, percent, least, unit=" %")
 
 
 def at_least(what: str, values: Mapping[str, Interval], least: float, *, unit: str = "", digits: int = 1) -> Decision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from ..judging.answers import BadAnswer
@@ -139,17 +139,7 @@ def rubric_of(task: Task, skeleton: Skeleton, criteria: Criteria) -> Rubric:
     """
     made = [_criterion(task.id, draft) for draft in criteria.criteria]
     dimensions = [_dimension(goal, made) for goal in skeleton.goals]
-    return Rubric(
-        schema_="sciagent-rubric/1",
-        id=f"induced.{task.id}",
-        version=DRAFT_VERSION,
-        kind="induced",
-        title=f"Induced for {task.id}",
-        task_id=task.id,
-        profile="best-finding",
-        dimensions=tuple(d for d in dimensions if d is not None),
-        criteria=tuple(made),
-    )
+    return _draft(task, f"Induced for {task.id}", (d for d in dimensions if d is not None), made)
 
 
 def _dimension(goal: GoalDraft, criteria: Sequence[Criterion]) -> Dimension | None:
@@ -200,14 +190,20 @@ def skeleton_rubric(task: Task, skeleton: Skeleton) -> Rubric:
         )
         for goal in skeleton.goals
     ]
+    dimensions = (Dimension(id=goal.id, weight=1, title=goal.title) for goal in skeleton.goals)
+    return _draft(task, f"Induced for {task.id}: goals alone", dimensions, criteria)
+
+
+def _draft(task: Task, title: str, dimensions: Iterable[Dimension], criteria: Iterable[Criterion]) -> Rubric:
+    """An induced rubric that is not frozen yet."""
     return Rubric(
         schema_="sciagent-rubric/1",
         id=f"induced.{task.id}",
         version=DRAFT_VERSION,
         kind="induced",
-        title=f"Induced for {task.id}: goals alone",
+        title=title,
         task_id=task.id,
         profile="best-finding",
-        dimensions=tuple(Dimension(id=goal.id, weight=1, title=goal.title) for goal in skeleton.goals),
+        dimensions=tuple(dimensions),
         criteria=tuple(criteria),
     )

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
@@ -33,6 +35,7 @@ from pytest_sciagent.statistics import (
     holm,
     leave_out,
     mean_difference,
+    mean_gain,
     non_inferiority,
     order_of,
     pair,
@@ -192,6 +195,49 @@ def test_mean_difference_equals_scipys_paired_t_test() -> None:
         ours, oracle = mean_difference(scores_of(a), scores_of(b)), stats.ttest_rel(a, b)
         assert (ours.t, ours.p) == near((oracle.statistic, oracle.pvalue))
         assert (ours.low, ours.high) == near(tuple(oracle.confidence_interval(0.95)))
+
+
+def test_mean_gain_equals_scipys_interval_of_paired_differences() -> None:
+    for seed in range(20):
+        before, after = random_scores(seed, tasks=5 + seed)
+        gains = {f"t{n}": (high - low, high - low) for n, (low, high) in enumerate(zip(before, after, strict=True))}
+        found = mean_gain(gains)
+        expected = stats.ttest_rel(after, before).confidence_interval(0.95)
+        assert found.mean_low == found.mean_high == pytest.approx(np.mean(after - before))
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+@given(st.lists(st.tuples(*[st.floats(-100, 100)] * 3), min_size=5, max_size=12))
+def test_interval_of_open_gains_holds_for_every_value_they_can_have(gains: list[tuple[float, float, float]]) -> None:
+    """Each gain is given by its ends only; the middle number is what it is in truth."""
+    numbered = {f"t{n}": sorted(gain) for n, gain in enumerate(gains)}
+    found = mean_gain({task: (low, high) for task, (low, _, high) in numbered.items()})
+    truth = mean_gain({task: (real, real) for task, (_, real, _) in numbered.items()})
+    assert found.mean_low is not None
+    assert found.mean_high is not None
+    assert truth.mean_low is not None
+    assert found.mean_low - 1e-9 <= truth.mean_low <= found.mean_high + 1e-9
+    if truth.low is not None and truth.high is not None:
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low - 1e-6 <= truth.low
+        assert truth.high <= found.high + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("gains", "words"),
+    [
+        ([], "no task"),
+        ([(1.0, 1.0)], "1 task: too few"),
+        ([(0.0, 0.0), (1.0, 1.0), (2.0, 2.0), (1.0, 1.0)], "4 tasks: too few"),
+        ([(3.0, 3.0)] * 6, "all gains are equal"),
+    ],
+)
+def test_gains_that_give_no_interval_say_why(gains: list[tuple[float, float]], words: str) -> None:
+    found = mean_gain({f"t{n}": gain for n, gain in enumerate(gains)})
+    assert (found.low, found.high) == (None, None)
+    assert words in str(found.reason)
+    assert found.mean_low == (np.mean([low for low, _ in gains]) if gains else None)
 
 
 def test_equivalence_equals_statsmodels_tost() -> None:

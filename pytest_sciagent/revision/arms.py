@@ -21,6 +21,7 @@ from ..tasks import Task
 from .examiner import Desk, Examiner
 from .feedback import guided_texts, refine_texts
 from .loop import RUNS, Plan, Revision
+from .told import round_name
 from .turns import Author, Turn, take_turn
 
 
@@ -57,6 +58,14 @@ class Trajectory:
     spent: Spent = Spent()
     record: RevisionRecord | None = None
     note: str | None = None
+
+    @property
+    def turns(self) -> tuple[tuple[int, str], ...]:
+        """The turns after round 0, in their order: a number to sort by, and a name. As many as `runs` has after it."""
+        if self.arm in ("skeleton", "rubric", "rubric+revise"):
+            tried = self.record.tried if self.record is not None else ()
+            return ((0, "guided"), *((one.number, round_name(one)) for one in tried))
+        return tuple((number, str(number)) for number in range(1, len(self.runs)))
 
 
 @dataclass(frozen=True)

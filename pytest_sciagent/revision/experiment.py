@@ -27,7 +27,7 @@ from .turns import Author
 
 @dataclass(frozen=True)
 class Scored:
-    """One arm of one cell, scored: `scores` after each turn, round 0 first; None where no score is to be had.
+    """One arm of one cell, scored: `scores` after each turn, round 0 first.
 
     recovered: criteria of the loop's rubric that failed in round 0 and hold at the end; None where it can't be told.
     """
@@ -165,6 +165,8 @@ class Experiment:
         by_loop = self._by_loop(done, runs)
         for cell, trajectory in done:
             scores = [final[run.label].scored.score for run in trajectory.runs]
+            if None in scores:
+                raise SciagentError(f"the final examiner gave {cell.label} no score: a run is not what was frozen")
             yield Scored(
                 system=cell.author.system.name,
                 task=cell.task.id,

@@ -18,7 +18,7 @@ def told(record: RevisionRecord) -> Iterator[str]:
     judge = record.examiner.judge.label if record.examiner.judge is not None else "code and recorded verdicts"
     yield f"REVISION of {record.run} by {who}, verified by {judge} under {', '.join(record.examiner.rubrics)}"
     rows: list[Sequence[str] | str] = [("round 0", *_counts(record.start), "")]
-    rows += [(_name(tried), *_counts(tried.standing), tried.outcome) for tried in record.tried]
+    rows += [(round_name(tried), *_counts(tried.standing), tried.outcome) for tried in record.tried]
     yield from columns(("", "satisfied", "failed", "not assessed", "score", "outcome"), rows)
     for tried in record.tried:
         yield from _details(tried)
@@ -28,7 +28,8 @@ def told(record: RevisionRecord) -> Iterator[str]:
     yield from _gain(record)
 
 
-def _name(tried: RoundRecord) -> str:
+def round_name(tried: RoundRecord) -> str:
+    """`round 2`, or `round 2, repair`."""
     return f"round {tried.number}{', repair' if tried.attempt == 'repair' else ''}"
 
 
@@ -41,23 +42,23 @@ def _counts(standing: Standing | None) -> tuple[str, str, str, str]:
 
 def _details(tried: RoundRecord) -> Iterator[str]:
     if tried.problem is not None:
-        yield from paragraph(f"{_name(tried)}: {clean(tried.problem)}")
+        yield from paragraph(f"{round_name(tried)}: {clean(tried.problem)}")
     for what, places in (("raised", tried.gained), ("lost", tried.lost)):
         if places:
             more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-            yield from paragraph(f"{_name(tried)} {what}: {', '.join(places[:_SHOWN])}{more}")
+            yield from paragraph(f"{round_name(tried)} {what}: {', '.join(places[:_SHOWN])}{more}")
     files = tried.files
     if files.added or files.changed or files.removed:
         counts = f"{len(files.added)} added, {len(files.changed)} changed, {len(files.removed)} removed"
-        yield from paragraph(f"{_name(tried)} files: {counts}")
+        yield from paragraph(f"{round_name(tried)} files: {counts}")
     for claim in tried.claims:
         kind = "withdrawn, as it was unsupported" if claim.unsupported else claim.kind
         text = " -> ".join(clean(title) for title in (claim.before, claim.after) if title is not None)
-        yield from paragraph(f"{_name(tried)} claim {claim.finding} {kind}: {text}")
+        yield from paragraph(f"{round_name(tried)} claim {claim.finding} {kind}: {text}")
     used = [tokens for tokens in (tried.usage.input_tokens, tried.usage.output_tokens) if tokens is not None]
     if used:
         cost = "" if tried.usage.cost_usd is None else f", {number(tried.usage.cost_usd, 2)} USD"
-        yield from paragraph(f"{_name(tried)} used {sum(used):,} tokens{cost}")
+        yield from paragraph(f"{round_name(tried)} used {sum(used):,} tokens{cost}")
 
 
 def _gain(record: RevisionRecord) -> Iterator[str]:

@@ -11,6 +11,7 @@ from .agreement import Estimate, RaterAgreement, krippendorff_alpha, prevalence,
 from .base import Cohort, Paired, Scores, pair, shared_tasks
 from .components import Component, Components, smallest_difference, tasks_needed, variance_components
 from .correlation import Correlation, Difficulty, correlate, difficulty
+from .gains import MeanGain, mean_gain
 from .intervals import Bounds, IntervalComparison, certain_leader, compare_intervals, rank_ranges
 from .noninferiority import NonInferiority, non_inferiority
 from .paired import (
@@ -56,6 +57,7 @@ __all__ = [
     "Leads",
     "LeaveOut",
     "MeanDifference",
+    "MeanGain",
     "MeanInterval",
     "NonInferiority",
     "Order",
@@ -87,6 +89,7 @@ __all__ = [
     "krippendorff_alpha",
     "leave_out",
     "mean_difference",
+    "mean_gain",
     "non_inferiority",
     "order_of",
     "pair",

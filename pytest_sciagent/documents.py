@@ -109,6 +109,15 @@ def parse_yaml(text: str, model: type[M], path: Path | str) -> M:
     return _validated(data, model, path, node)
 
 
+def line_of(path: Path, *steps: int | str) -> int | None:
+    """The line of a value in the YAML file `path`, such as `line_of(path, "tasks", 1)`; None where it can't be told.
+
+    Raises:
+        SciagentError: the file can't be read.
+    """
+    return _line(_compose(read_text(path)), steps)
+
+
 def _composed(text: str) -> tuple[yaml.Node | None, Any]:
     """The one document in `text`, as nodes, which know their lines, and as plain data; no node where it is empty."""
     loader = _Loader(text)  # looks at the first characters already

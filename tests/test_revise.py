@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +62,15 @@ def write_system(root: Path, fake: str, **more: Any) -> Path:
     return path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Sessions in processes of their own share their bytecode, where the environment lets none be written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with rubrics and the frozen round 0 of the scripted agent."""
@@ -79,6 +92,33 @@ def root(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "lab"
 
 
+@pytest.fixture(scope="module")
+def done(start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy with a revision that went through: the agent adds, breaks, and finishes."""
+    root = tmp_path_factory.mktemp("done") / "lab"
+    shutil.copytree(start, root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        revise(root, "improves", code=0)
+    return root
+
+
+@pytest.fixture
+def finished(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, to work in."""
+    shutil.copytree(done, tmp_path / "lab")
+    monkeypatch.chdir(tmp_path / "lab")
+    return tmp_path / "lab"
+
+
+def back_to(root: Path, rounds: int) -> None:
+    """Take away what came after so many rounds."""
+    for path in (root / "out/runs").iterdir():
+        if int(path.name.split("-")[1]) > rounds:
+            shutil.rmtree(path)
+            shutil.rmtree(root / "out" / path.name)
+
+
 def revise(root: Path, fake: str, *args: str, code: int, **more: Any) -> tuple[str, str]:
     system = write_system(root, fake, **more)
     given = ["revise", f"runs/scripted/{TASK}", "--rubric", "loop", "--system-file", str(system), "-o", "out", *args]
@@ -93,8 +133,8 @@ def record(root: Path) -> RevisionRecord:
     return load_json(root / "out" / "revision.json", RevisionRecord)
 
 
-def test_adds_breaks_and_finishes(root: Path) -> None:
-    out, _ = revise(root, "improves", code=0)
+def test_adds_breaks_and_finishes(finished: Path) -> None:
+    root = finished
     found = record(root)
     assert [r.outcome for r in found.tried] == ["accepted", "rejected", "accepted"]
     first, second, third = found.tried
@@ -109,7 +149,6 @@ def test_adds_breaks_and_finishes(root: Path) -> None:
     assert found.final is not None
     assert found.final.before.low == 0
     assert found.final.after.low == pytest.approx(50)  # weights 1 + 2 of 1 + 2 + 3
-    assert "gain 50.0" in out
     told = (root / "out/round-2/FEEDBACK.md").read_text()
     assert "stability.sample_perturbation" in told
     assert "stability.uncertainty" not in told  # it held: failed criteria only
@@ -122,6 +161,7 @@ def test_adds_breaks_and_finishes(root: Path) -> None:
     before = {p: p.read_bytes() for p in (root / "out").rglob("*") if p.is_file()}
     out, _ = revise(root, "improves", code=0)  # again: no harness starts, and all comes out the same
     assert "works" not in out
+    assert "gain 50.0" in out
     assert {p: p.read_bytes() for p in (root / "out").rglob("*") if p.is_file()} == before
 
 
@@ -139,7 +179,9 @@ def test_never_improves_stops_early(root: Path) -> None:
     assert "another revision" in err
 
 
-def test_repair_mends_what_a_round_broke(root: Path) -> None:
+def test_repair_mends_what_a_round_broke(finished: Path) -> None:
+    root = finished
+    back_to(root, 1)
     revise(root, "improves", "--on-regression", "repair", "--no-final", code=0)
     tried = record(root).tried
     assert [(r.number, r.attempt, r.outcome) for r in tried] == [
@@ -155,11 +197,28 @@ def test_repair_mends_what_a_round_broke(root: Path) -> None:
     [(("--rounds", "1"), "rounds spent", 1), (("--tokens", "2000"), "tokens spent", 2)],
     ids=["rounds", "tokens"],
 )
-def test_budget_ends_it(root: Path, args: tuple[str, ...], stopped: str, rounds: int) -> None:
-    revise(root, "improves", *args, "--no-final", code=1)
-    found = record(root)
+def test_budget_ends_it(finished: Path, args: tuple[str, ...], stopped: str, rounds: int) -> None:
+    """Gone on with after as many rounds as it allows: no further one is started."""
+    back_to(finished, rounds)
+    out, _ = revise(finished, "improves", *args, "--no-final", code=1)
+    found = record(finished)
     assert found.stopped == stopped
     assert len(found.tried) == rounds
+    assert "works" not in out
+
+
+def test_no_repair_is_begun_once_the_tokens_are_spent(finished: Path) -> None:
+    back_to(finished, 2)
+    out, _ = revise(finished, "improves", "--on-regression", "repair", "--tokens", "2200", "--no-final", code=1)
+    assert [r.outcome for r in record(finished).tried] == ["accepted", "rejected"]
+    assert record(finished).stopped == "tokens spent"
+    assert "works" not in out
+
+
+def test_limit_of_tokens_needs_a_harness_that_tells_them(root: Path) -> None:
+    _, err = revise(root, "improves", "--tokens", "2000", "--no-final", code=4, usage={})
+    assert "round-1: round 1 did not tell its tokens" in err
+    assert "without --tokens" in err
 
 
 def test_harness_that_fails_ends_it(root: Path) -> None:
@@ -169,14 +228,126 @@ def test_harness_that_fails_ends_it(root: Path) -> None:
     assert "exit code 3" in found.why
     assert found.last == f"scripted/{TASK}"
     assert "exit code 3" in out
+    assert "remove its frozen run (runs/round-1" in " ".join(out.split())
 
 
-def test_own_examiner_may_not_give_the_final_score(root: Path) -> None:
-    _, err = revise(root, "improves", "--final-rubric", "loop", code=4)
+def test_own_examiner_may_not_give_the_final_score(finished: Path) -> None:
+    before = record(finished)
+    _, err = revise(finished, "improves", "--final-rubric", "loop", code=4)
     assert "--same-examiner" in err
-    assert not (root / "out").exists()
-    out, _ = revise(root, "stuck", "--final-rubric", "loop", "--same-examiner", code=1)
+    assert record(finished) == before
+    out, _ = revise(finished, "improves", "--final-rubric", "loop", "--same-examiner", code=0)
     assert "THE SAME as the loop's" in out
+    assert record(finished).same_examiner
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--rounds", "0"), "0 is not in the range 1<=x<=50"),
+        (("-o", f"runs/scripted/{TASK}"), "lies inside the frozen run"),
+        (("-o", f"runs/scripted/{TASK}/revised"), "lies inside the frozen run"),
+        (("-o", "rubrics/loop.yaml"), "is no folder"),
+        (("--final-judge", "openai"), "write KIND:MODEL"),
+        (("--rubric", "lop"), "did you mean 'loop'"),
+        (("--system-file", "nowhere.yaml"), "no such file"),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_done(root: Path, args: tuple[str, ...], told: str) -> None:
+    before = sorted(root.rglob("*"))
+    out, err = revise(root, "improves", *args, code=4)
+    assert told in out + err
+    assert "Traceback" not in out + err
+    assert sorted(root.rglob("*")) in (before, sorted({*before, root / "improves.yaml"}))
+    assert Run.load(root / f"runs/scripted/{TASK}").problems() == []
+
+
+def test_final_judge_that_is_no_use_is_told_before_the_system_works(root: Path) -> None:
+    judged_rubric(root)
+    out, err = revise(root, "improves", "--final-rubric", "judged", "--final-judge", "nobody:model", code=4)
+    assert "nobody" in err
+    assert "works" not in out
+
+
+# ---- systems that do what they should not
+
+
+ADD = "open('output/Result.md', 'a').write('\\nMore.\\n')\n"
+
+
+def acts(root: Path, code: str) -> dict[str, Any]:
+    """A system that does no more than `code`, in which LAB is the folder of the lab."""
+    text = f"import os, shutil, time\nfrom pathlib import Path\nLAB = Path({str(root)!r})\n{ADD}{code}"
+    return {"command": [sys.executable, "-c", text, "{prompt_file}"], "usage": {}}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("shutil.rmtree('data')", "files of data/ were changed"),
+        ("[shutil.rmtree(p) if p.is_dir() else p.unlink() for p in Path().iterdir()]", "files of data/ were changed"),
+        ("shutil.rmtree('output'); os.symlink('/etc', 'output')", "output/ is not a folder any more"),
+        ("os.symlink('/etc/passwd', 'output/passwd')", "output/passwd is a symbolic link"),
+        ("time.sleep(60)", "stopped: wall time"),
+    ],
+    ids=["data", "everything", "link", "file", "hangs"],
+)
+def test_a_round_that_breaks_the_workspace_or_hangs_has_failed(root: Path, code: str, told: str) -> None:
+    out, _ = revise(root, "acts", "--no-final", code=1, limits={"wall_s": 2}, **acts(root, code))
+    assert told in out
+    found = record(root)
+    assert (found.stopped, found.last) == ("harness failed", f"scripted/{TASK}")
+    assert Run.load(root / f"runs/scripted/{TASK}").problems() == []
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            "p = LAB / 'rubrics/loop.yaml'; p.write_text(p.read_text().replace('weight: 2', 'weight: 9'))",
+            "rubrics/loop.yaml: was changed while the system worked",
+        ),
+        ("(LAB / 'conftest.py').write_text('raise SystemExit(0)')", "conftest.py: was written, changed or removed"),
+        (f"(LAB / 'runs/scripted/{TASK}/output/Result.md').write_text('')", "changed: output/Result.md"),
+    ],
+    ids=["rubric", "conftest", "round 0"],
+)
+def test_a_round_that_touches_what_judges_it_is_refused(root: Path, code: str, told: str) -> None:
+    _, err = revise(root, "acts", code=4, **acts(root, code))
+    assert told in err
+
+
+def test_no_module_beside_is_loaded_by_the_verifier(root: Path) -> None:
+    revise(root, "acts", "--no-final", code=1, **acts(root, "(LAB / 'yaml.py').write_text('raise SystemExit(0)')"))
+    assert record(root).stopped == "no progress"
+
+
+def test_a_frozen_round_that_was_changed_is_refused(finished: Path) -> None:
+    (finished / "out/runs/round-1/output/Result.md").write_text("# Report\n")
+    _, err = revise(finished, "improves", code=4)
+    assert "round-1: is not what was frozen: changed: output/Result.md" in err
+
+
+def test_interrupted_in_a_round_it_goes_on(root: Path) -> None:
+    code = "m = LAB / 'mark'\nif not m.exists():\n    m.touch()\n    time.sleep(60)\n"
+    system = write_system(root, "acts", **acts(root, code))
+    command = ["revise", f"runs/scripted/{TASK}", "--rubric", "loop", "--system-file", str(system), "-o", "out"]
+    start = "from pytest_sciagent.cli import main; main()"
+    command = [sys.executable, "-c", start, *command, "--no-final"]
+    began = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        end = time.monotonic() + 60
+        while not (root / "mark").exists() and began.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        began.send_signal(signal.SIGINT)
+        told, _ = began.communicate(timeout=60)
+    finally:
+        began.kill()
+    assert began.returncode == 2, told
+    assert "interrupted" in told
+    assert not list((root / "out").rglob("run.json"))  # nothing of a half round passes for one
+    revise(root, "acts", "--no-final", code=1, **acts(root, code))
+    assert [r.outcome for r in record(root).tried] == ["no progress"]
 
 
 def two_findings(root: Path, what: str) -> None:

@@ -118,7 +118,7 @@ def revise(
         same_examiner=same_examiner,
     )
     signal.signal(signal.SIGTERM, interrupt)
-    desk = Desk(Path.cwd(), plan.place / LEDGER, folders, allow_late_rubric)
+    desk = Desk.at(Path.cwd(), plan.place / LEDGER, folders, allow_late=allow_late_rubric)
     try:
         record = Revision(plan, desk, os.environ, lambda text: click.echo(clean(text))).go()
     except Waiting as waiting:

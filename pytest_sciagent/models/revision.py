@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator
 
 from .base import Model, Name, NonEmpty, Sha256
 from .results import Ends
@@ -149,11 +149,17 @@ class ExperimentFile(Model):
     task_folders: tuple[NonEmpty, ...] = ()
     allow_late_rubric: bool = False
 
-    @model_validator(mode="after")
-    def _fits(self) -> ExperimentFile:
-        for name, values in (("tasks", self.tasks), ("systems", self.systems), ("arms", self.arms)):
-            if len(set(values)) < len(values):
-                raise ValueError(f"{name}: one stands there twice")
-        if "compute-matched" in self.arms and "rubric+revise" not in self.arms:
-            raise ValueError("arms: compute-matched spends the tokens of rubric+revise, so it needs that arm")
-        return self
+    @field_validator("tasks", "systems", "arms")
+    @classmethod
+    def _once(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice} stands there twice")
+        return values
+
+    @field_validator("arms")
+    @classmethod
+    def _matched(cls, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        if "compute-matched" in arms and "rubric+revise" not in arms:
+            raise ValueError("compute-matched spends the tokens of rubric+revise, so it needs that arm")
+        return arms

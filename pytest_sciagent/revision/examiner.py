@@ -11,10 +11,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..ledger.store import Ledger, ledger_folder, write_atomically, write_record
 from ..models import JudgeIdentity, Rubric
@@ -91,18 +92,36 @@ class Examiner:
         return bool(shared) and self.judge == other.judge
 
 
+def _hooks(root: Path) -> dict[Path, str]:
+    """What pytest loads of the user's own code for a session in `root`, by digest; a link by where it leads."""
+    found = {}
+    for path in sorted([root / "conftest.py", *root.glob("test*/conftest.py")]):
+        if path.is_symlink():
+            found[path] = str(path.readlink())
+        elif path.is_file():
+            found[path] = sha256_bytes(path.read_bytes())
+    return found
+
+
 @dataclass(frozen=True)
 class Desk:
     """Where sessions look things up: tasks, the ledger of the revision, and the folder that names are relative to.
 
     allow_late: whether a rubric may have been frozen after the run began, as every rubric is that is made for a run
     which is there already (`--sciagent-allow-late-rubric`).
+    hooks: the user's own code that sessions load, by digest: what a system leaves there while it works is never run.
     """
 
     root: Path
     ledger: Path
-    tasks: tuple[Path, ...] = ()
-    allow_late: bool = False
+    tasks: tuple[Path, ...]
+    allow_late: bool
+    hooks: Mapping[Path, str]
+
+    @classmethod
+    def at(cls, root: Path, ledger: Path, tasks: tuple[Path, ...] = (), *, allow_late: bool = False) -> Desk:
+        """The desk in the folder `root`, whose own code is taken to be the user's as it is now."""
+        return cls(root, ledger, tasks, allow_late, _hooks(root))
 
     def take_over(self, run: Run, examiners: Iterable[Examiner]) -> None:
         """Copy what is recorded for `run` where it lies, as far as these examiners' judges gave it."""
@@ -127,10 +146,19 @@ class Desk:
         if not runs:
             return {}
         results = self._session(examiner, runs)
+        used = {rubric.id: rubric.digest for rubric in results.rubrics}
+        for rubric, path in zip(examiner.loaded, examiner.rubrics, strict=True):
+            if used.get(rubric.id) != rubric.digest:
+                raise SciagentError(
+                    "was changed while the system worked: what was found before and after it can't be "
+                    "compared. Put it back, and start the command again",
+                    path=path,
+                )
         scored: dict[str, RunScored] = {run.label: run for run in results.runs}
         return {run.label: Verification(scored[run.label], examiner.rubric_for(run.manifest.task_id)) for run in runs}
 
     def _session(self, examiner: Examiner, runs: Sequence[Run]) -> ResultsFile:
+        self._check_hooks()
         with tempfile.TemporaryDirectory(prefix="sciagent-verify-") as folder:
             told = Path(folder) / "results.json"
             given = [f"--sciagent-run={run.path.absolute()}" for run in runs]
@@ -143,16 +171,40 @@ class Desk:
                     given.append(f"--sciagent-judge-param={name}={json.dumps(value)}")
             given += [f"--sciagent-base-url={examiner.base_url}"] if examiner.base_url else []
             given += ["--sciagent-allow-late-rubric"] if self.allow_late else []
-            quiet = ["-q", "--no-header", "--tb=no", "-rN", *(f"-pno:{plugin}" for plugin in NOT_NEEDED)]
+            quiet = [
+                "-q",
+                "--no-header",
+                "--tb=no",
+                "-rN",
+                "--assert=plain",
+                *(f"-pno:{plugin}" for plugin in NOT_NEEDED),
+            ]
             quiet += ["-c", os.devnull, f"--rootdir={self.root}"]  # gates of the user's own are not for rounds
-            command = [sys.executable, "-m", "pytest", *quiet, *given]
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "pytest",
+                *quiet,
+                *given,
+            ]  # -P: as `pytest`, without this folder's modules
             done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode == EXIT_INTERRUPTED:
                 raise KeyboardInterrupt
-            if done.returncode not in SESSION_ENDED:
+            if done.returncode not in SESSION_ENDED or not told.is_file():
                 tail = " ".join(line for line in done.stdout.splitlines()[-4:] if line.strip())
                 raise SciagentError(f"verification ended with exit code {done.returncode}: {tail}")
             return ResultsFile.model_validate_json(told.read_bytes())
+
+    def _check_hooks(self) -> None:
+        now = _hooks(self.root)
+        for path in sorted({*now, *self.hooks}):
+            if now.get(path) != self.hooks.get(path):
+                raise SciagentError(
+                    "was written, changed or removed while the system worked, and verification would load it: look at "
+                    "it, then start the command again",
+                    path=path,
+                )
 
     def ask(self, examiner: Examiner, runs: Sequence[Run], place: Path, *, whole: bool) -> Waiting | None:
         """What is to be done where `examiner` has not answered all about `runs`; None where nothing can be.

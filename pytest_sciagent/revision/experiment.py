@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from ..documents import load_yaml
+from ..documents import line_of, load_yaml
 from ..errors import SciagentError
 from ..harnesses.session import Job, Tell
 from ..harnesses.suite import run_suite
@@ -19,7 +20,7 @@ from ..runs import Run
 from ..tasks import Task, find_task, task_folders
 from .arms import Budget, Cell, Trajectory
 from .examiner import Desk, Examiner, Waiting
-from .loop import LEDGER, QUESTIONS
+from .loop import LEDGER, QUESTIONS, check_outside
 from .standing import Verification, difference
 from .told import gained
 from .turns import Author
@@ -65,37 +66,53 @@ class Experiment:
 
     def __init__(self, path: Path, environ: Mapping[str, str], tell: Tell) -> None:
         self.file = load_yaml(path, ExperimentFile)
-        self.base = path.absolute().parent
+        self.path, self.base = path, path.absolute().parent
         self.environ, self.tell = environ, tell
         self.folders = tuple((self.base / folder).resolve() for folder in self.file.task_folders)
-        self.tasks = [self._task(name) for name in self.file.tasks]
-        self.authors = [Author.load(self.base / name) for name in self.file.systems]
+        self.tasks = [self._task(place, name) for place, name in enumerate(self.file.tasks)]
+        self.authors = [self._author(place, name) for place, name in enumerate(self.file.systems)]
         names = [author.system.name for author in self.authors]
         if len(set(names)) < len(names):
-            raise SciagentError("two systems have one name: give each its own", path=path)
+            raise self._problem("two systems have one name: give each its own", "systems")
         self.loop = self._examiner("loop", self.file.loop)
         self.final = self._examiner("final", self.file.final)
         if self.loop.is_same_as(self.final):
-            raise SciagentError(
+            raise self._problem(
                 "loop and final are one examiner, so the arms with a rubric would be tuned to their own score: give "
                 "final another judge or another rubric",
-                path=path,
+                "final",
             )
         self.results = self.base / self.file.results
-        self.desk = Desk(Path.cwd(), self.results / LEDGER, self.folders, self.file.allow_late_rubric)
+        self.desk = Desk.at(Path.cwd(), self.results / LEDGER, self.folders, allow_late=self.file.allow_late_rubric)
 
-    def _task(self, name: str) -> Task:
+    def _problem(self, message: str, *steps: int | str) -> SciagentError:
+        """What is wrong with a value of the file, at its line."""
+        return SciagentError(message, path=self.path, line=line_of(self.path, *steps))
+
+    def _task(self, place: int, name: str) -> Task:
         task = find_task(name, task_folders(self.folders, Path.cwd()))
         if task is None:
-            raise SciagentError(f"no task named {name!r}: name its folder in task_folders")
+            raise self._problem(f"no task named {name!r}: name its folder in task_folders", "tasks", place)
         return task
 
-    def _examiner(self, name: str, given: ExaminerFile) -> Examiner:
-        paths = [find_rubric(given.rubric.replace("{task}", t.id), Path.cwd(), self.base) for t in self.tasks]
-        judge = parse_identity(given.judge) if given.judge is not None else None
+    def _author(self, place: int, name: str) -> Author:
+        path = self.base / name
+        if not path.is_file():
+            raise self._problem(f"no system file {path}", "systems", place)
+        return Author.load(path)
+
+    def _examiner(self, name: Literal["loop", "final"], given: ExaminerFile) -> Examiner:
+        try:
+            paths = [find_rubric(given.rubric.replace("{task}", t.id), Path.cwd(), self.base) for t in self.tasks]
+            judge = parse_identity(given.judge) if given.judge is not None else None
+        except SciagentError as error:
+            raise self._problem(f"{name}: {error}", name) from None
         if judge is not None:
             judge = judge.model_copy(update={"parameters": given.judge_params})
-        return Examiner.of(name, paths, judge, given.base_url)
+        examiner = Examiner.of(name, paths, judge, given.base_url)
+        for task in self.tasks:
+            examiner.rubric_for(task.id)
+        return examiner
 
     # ---- work
 
@@ -130,7 +147,14 @@ class Experiment:
                     base = self._round_0(author, task, repeat, name)
                     self.desk.take_over(base, (self.loop, self.final))
                     place = self.results / author.system.name / name
+                    check_outside(base, place)
+                    self._try_final(base, place)
                     yield Cell(base, task, author, self.loop, place, budget, self.desk, self.environ, self.tell)
+
+    def _try_final(self, base: Run, place: Path) -> None:
+        """Score round 0 before any arm works, so that a final examiner that is no use is told at no expense."""
+        if not self.final.is_handoff and not place.exists():
+            self.desk.verify(self.final, [base])
 
     def _round_0(self, author: Author, task: Task, repeat: int, name: str) -> Run:
         """The frozen round 0 of a cell; where there is none yet, it is run.

@@ -23,6 +23,7 @@ from .examiner import Desk, Examiner, Waiting
 from .feedback import PLAN, SUMMARY, revise_texts
 from .standing import Difference, Place, Verification, difference, file_changes
 from .turns import Author, Turn, take_turn
+from .verifier import Verifier
 
 RECORD, RUNS, LEDGER, QUESTIONS = "revision.json", "runs", "verdicts", "questions"
 
@@ -68,6 +69,7 @@ class Revision:
 
     def __init__(self, plan: Plan, desk: Desk, environ: Mapping[str, str], tell: Tell) -> None:
         self.plan, self.desk, self.environ, self.tell = plan, desk, environ, tell
+        self.verifier = Verifier(plan.loop, desk, plan.place / RUNS, plan.place / QUESTIONS)
 
     def go(self) -> RevisionRecord:
         """Do what is left to do; the record, which is also written.
@@ -81,7 +83,8 @@ class Revision:
         self._check()
         examiners = [plan.loop, *([plan.final] if plan.final is not None else [])]
         self.desk.take_over(plan.base, examiners)
-        start = self._verified(plan.base)
+        self._try_final()
+        start = self.verifier.verify(plan.base)
         progress = Progress(start, plan.base, start)
         try:
             stopped, why = self._rounds(progress)
@@ -107,6 +110,7 @@ class Revision:
             raise SciagentError(f"is not what was frozen: {problems[0]}", path=plan.base.path)
         if about.report is None:
             raise SciagentError("delivered no report, so there is nothing to revise", path=plan.base.path)
+        check_outside(plan.base, plan.place)
         plan.task.check()
         plan.loop.rubric_for(plan.task.id)
         place = plan.place / RECORD
@@ -127,13 +131,13 @@ class Revision:
         for number in range(1, plan.rounds + 2):
             standing = progress.found.standing
             if standing.failed == 0 and standing.open:
-                raise self._waiting(progress.best)
+                raise self.verifier.waiting(progress.best)
             if standing.failed == 0:
                 gap = f"; {standing.not_assessed} can't be assessed here" if standing.not_assessed else ""
                 return "all satisfied", f"nothing that was assessed fails{gap}"
             if number > plan.rounds:
                 return "rounds spent", f"{plan.rounds} rounds are done, and {standing.failed} criteria still fail"
-            if plan.tokens is not None and progress.tokens >= plan.tokens:
+            if self._is_spent(progress):
                 return "tokens spent", f"{progress.tokens:,} of {plan.tokens:,} tokens are used"
             last = self._round(number, progress)
             self._write(progress, None, f"round {number} is done")
@@ -147,11 +151,28 @@ class Revision:
         """One round with its repair, where there is one; the record of its last try."""
         record = self._try(number, "first", progress, progress.best, progress.found)
         broke = record.outcome == "rejected"
-        if broke and self.plan.on_regression == "repair":
+        if broke and self.plan.on_regression == "repair" and not self._is_spent(progress):
             tried = Run.load(self.plan.place / record.run)
-            repaired = self._try(number, "repair", progress, tried, self._verified(tried))
+            repaired = self._try(number, "repair", progress, tried, self.verifier.verify(tried))
             return record if repaired.outcome == "failed" else repaired
         return record
+
+    def _is_spent(self, progress: Progress) -> bool:
+        """Whether the tokens are used that the rounds may use.
+
+        Raises:
+            SciagentError: there is a limit, and a round did not tell what it used.
+        """
+        if self.plan.tokens is None:
+            return False
+        for tried in progress.tried:
+            if tried.usage.input_tokens is None and tried.usage.output_tokens is None:
+                raise SciagentError(
+                    f"round {tried.number} did not tell its tokens, so --tokens can't be kept: give the system file a "
+                    "usage, or start the command again without --tokens",
+                    path=self.plan.place / tried.run,
+                )
+        return progress.tokens >= self.plan.tokens
 
     def _try(
         self, number: int, attempt: Literal["first", "repair"], progress: Progress, base: Run, found: Verification
@@ -185,10 +206,10 @@ class Revision:
             record = record.model_copy(update={"problem": problem or about.status})
             progress.tried.append(record)
             return record
-        verified = self._verified(run)
+        verified = self.verifier.verify(run)
         changed = difference(progress.found, verified)
         if changed.unsure:
-            raise self._waiting(run)
+            raise self.verifier.waiting(run)
         record = _judged(record, changed, verified)
         progress.tried.append(record)
         progress.lost = changed.lost
@@ -200,28 +221,16 @@ class Revision:
     def _note(self, path: Path) -> str | None:
         return path.relative_to(self.plan.place).as_posix() if path.is_file() else None
 
-    # ---- verification
+    # ---- the final score
 
-    def _verified(self, run: Run) -> Verification:
-        """What the loop's examiner finds in `run`.
+    def _try_final(self) -> None:
+        """Score round 0 before any work is done, so that a final examiner that is no use is told at no expense.
 
-        Raises:
-            Waiting: nobody has been asked about some criteria. Without them nobody knows what failed.
+        A hand-off is not asked before its questions are known.
         """
-        if self.plan.loop.is_handoff and (waiting := self._asked(run, whole=False)):
-            raise waiting
-        found = self.desk.verify(self.plan.loop, [run])[run.label]
-        if found.unrecorded:
-            raise self._waiting(run)
-        return found
-
-    def _waiting(self, run: Run) -> Waiting:
-        gone = Waiting(f"judging {run.label} failed for some criteria, and nobody else can be asked")
-        return self._asked(run, whole=True) or gone
-
-    def _asked(self, run: Run, *, whole: bool) -> Waiting | None:
-        place = self.plan.place / QUESTIONS / f"{self.plan.loop.name}-{run.label.replace('/', '-')}.jsonl"
-        return self.desk.ask(self.plan.loop, [run], place, whole=whole)
+        final = self.plan.final
+        if final is not None and not final.is_handoff and not (self.plan.place / RUNS).exists():
+            self.desk.verify(final, [self.plan.base])
 
     def _score(self, progress: Progress) -> FinalScore | None:
         """Both ends of the revision by the final examiner. What is not assessed leaves its score an interval."""
@@ -266,6 +275,20 @@ class Revision:
         )
         write_atomically(plan.place / RECORD, json.dumps(record.as_json(), indent=1, ensure_ascii=False) + "\n")
         return record
+
+
+def check_outside(base: Run, place: Path) -> None:
+    """Frozen runs stay as they are: nothing is written into one.
+
+    Raises:
+        SciagentError: `place` is no folder, or is the run's own or one inside it.
+    """
+    if place.exists() and not place.is_dir():
+        raise SciagentError("is no folder: name one to write to", path=place)
+    if place.resolve().is_relative_to(base.path.resolve()):
+        raise SciagentError(
+            f"lies inside the frozen run {base.label}, which is never changed: name another", path=place
+        )
 
 
 def _line(record: RoundRecord) -> str:

@@ -24,6 +24,10 @@ def told(record: RevisionRecord) -> Iterator[str]:
         yield from _details(tried)
     if record.stopped is not None:
         yield from paragraph(f"stopped: {record.stopped}. {record.why}")
+    if record.stopped == "harness failed":
+        yield from paragraph(
+            f"to have that round tried again, remove its frozen run ({record.tried[-1].run} in the folder)"
+        )
     yield from paragraph(f"the revised run is {record.last}")
     yield from _gain(record)
 

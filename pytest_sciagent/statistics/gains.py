@@ -33,9 +33,9 @@ class MeanGain:
 def mean_gain(gains: Mapping[str, Bounds], confidence: float = 0.95) -> MeanGain:
     """The mean of `gains` (by task; lowest and highest, points) plus or minus t(n - 1) times s / sqrt(n).
 
-    Each gain is a difference between two scores of one task, so the interval is paired by task. It holds for every value
-    that open gains d can have: with middles m, d = m + e and |e| at most h, their mean lies within mean(m) -+ mean(h), and
-    their standard deviation is at most that of m plus sqrt(sum(h^2) / (n - 1)).
+    Each gain is a difference between two scores of one task, so the interval is paired by task. It holds for every
+    value that open gains d can have: with middles m, d = m + e and |e| at most h, their mean lies within
+    mean(m) -+ mean(h), and their standard deviation is at most that of m plus sqrt(sum(h^2) / (n - 1)).
 
     Raises:
         ValueError: for a confidence outside 0..1, or a gain whose lowest value is above its highest.

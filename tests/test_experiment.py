@@ -32,6 +32,12 @@ def go(*args: str, code: int = 0) -> tuple[str, dict[str, dict[str, Any]]]:
     return out + err, {one["arm"]: one for one in found}
 
 
+def cells(out: str, table: str, row: str) -> list[str]:
+    """The cells of a row of one of the printed tables."""
+    lines = out.split(f"\n{table}")[1].splitlines()
+    return next(line for line in lines if line.strip().startswith(row)).split()
+
+
 def test_recorded_experiment_is_told_without_a_harness(lab: Path) -> None:
     before = {p: p.read_bytes() for p in (lab / "results").rglob("*") if p.is_file()}
     out, arms = go()
@@ -50,7 +56,12 @@ def test_recorded_experiment_is_told_without_a_harness(lab: Path) -> None:
     for arm in arms.values():
         assert arm["gain"]["low"] == pytest.approx(arm["scores"][-1]["low"] - arm["scores"][0]["high"])
     difference = revised["scores"][-1]["low"] - matched["scores"][-1]["high"]
-    assert f"{difference:.1f}" in out.split("AT EQUAL COMPUTE")[1]
+    assert f"{difference:.1f} points on 1 task" in out.split("AT EQUAL COMPUTE")[1]
+    assert f"{100 * matched['tokens'] / revised['tokens']:.0f} % of the {revised['tokens']:,}" in out
+    each = f"{revised['tokens'] / revised['recovered']:,.0f}"
+    assert each in cells(out, "COST", "rubric+revise")
+    assert "1 task: too few for an interval" in " ".join(out.split())
+    assert "[" not in out  # no interval anywhere
 
 
 def test_a_missing_turn_is_made_again(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,18 +78,28 @@ def test_a_missing_turn_is_made_again(lab: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("demo-final", "demo-loop", "tuned to their own score"),
-        ("max_turns: 6", "arms: [compute-matched]", "needs that arm"),
-        ("[life_bill_shape]", "[nowhere]", "no task named 'nowhere'"),
-        ("max_turns: 6", "max_turn: 6", "max_turn"),
+        ("demo-final", "demo-loop", ":9: loop and final are one examiner, so the arms with a rubric would be tuned"),
+        ("max_turns: 6", "arms: [compute-matched]", ":7: arms: compute-matched spends the tokens"),
+        ("[life_bill_shape]", "[nowhere]", ":3: no task named 'nowhere'"),
+        ("[life_bill_shape]", "[life_bill_shape, life_bill_shape]", ":3: tasks: life_bill_shape stands there twice"),
+        ("max_turns: 6", "max_turn: 6", ":7: unknown key 'max_turn'; did you mean 'max_turns'"),
+        ("rounds: 2", "rounds: 0", ":6: rounds: input should be greater than or equal to 1"),
+        ("[agent.yaml]", "[nobody.yaml]", ":4: no system file"),
+        ("demo-loop.yaml", "nothing.yaml", ":8: loop: "),
+        ("demo-final.yaml", "demo-final.yaml, judge: openai", ":9: final: judge 'openai': write KIND:MODEL"),
+        ("start: runs", "start: [", ":7: not readable as YAML"),
+        ("max_turns: 6", "results: runs", "lies inside the frozen run program/life_bill_shape"),
     ],
-    ids=["one examiner", "arms", "task", "key"],
 )
 def test_bad_files_are_told_plainly(lab: Path, old: str, new: str, told: str) -> None:
     path = lab / "experiment.yaml"
     path.write_text(path.read_text().replace(old, new))
+    before = sorted(lab.rglob("*"))
     out, _ = go(code=4)
     assert told in out
+    assert not told.startswith(":") or f"experiment.yaml{told}" in out
+    assert "Traceback" not in out
+    assert sorted(lab.rglob("*")) == before
 
 
 def test_changed_round_0_is_refused(lab: Path) -> None:

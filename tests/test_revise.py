@@ -487,13 +487,37 @@ def test_recorded_revision_by_a_language_model_is_replayed(tmp_path: Path, monke
         *("revise", "round-0", "--rubric", "rubrics/earth_carbon_record.yaml", "--allow-late-rubric"),
         *("--system-file", "revision/claude.yaml", "--rounds", "2", "-o", "revision/earth_carbon_record"),
         *("--judge", "handoff:claude-loop", "--judge-param", "layout=finding"),
-        *("--final-judge", "handoff:claude", "--final-judge-param", "layout=finding"),
+        *("--final-judge", "handoff:claude-fresh", "--final-judge-param", "layout=finding"),
     )
     assert code == 0, out + err
     after = load_json(tmp_path / "revision/earth_carbon_record/revision.json", RevisionRecord)
     assert after == before
     assert after.final is not None
-    readme = (tmp_path / "revision/README.md").read_text()
     low, high = (after.final.after.low - after.final.before.high, after.final.after.high - after.final.before.low)
-    assert f"between {low:.0f} and {high:.1f} points" in " ".join(readme.split())
-    assert "judge and author are the same model" in out
+    assert f"between {low:.0f} and {high:.1f} points" in recorded_readme()
+    assert "judge and author are of one family by their names (claude, claude-fresh)" in out
+
+
+def recorded_readme() -> str:
+    return " ".join((REPOSITORY / "examples/revision/README.md").read_text().split())
+
+
+def test_recorded_verdicts_are_what_their_readme_says() -> None:
+    def entries(path: str, judge: str) -> dict[tuple[str, str], dict[str, Any]]:
+        record = json.loads((REPOSITORY / path / "earth_carbon_record.json").read_text())
+        mine = [e for e in record["entries"] if e["kind"] == "criterion" and e["judge"]["model"] == judge]
+        return {(e["finding"], e["criterion_id"]): e for e in mine}
+
+    place = "examples/revision/earth_carbon_record/verdicts"
+    first = entries(f"{place}/claude-plain", "claude-fresh")
+    second = entries(f"{place}/claude-plain-round-1", "claude-fresh")
+    earlier = entries("verdicts/claude-plain", "claude")
+    readme = recorded_readme()
+    assert first.keys() == second.keys() == earlier.keys()
+    assert f"Of the {len(first)} levels that this judge gave to each round, none differs" in readme
+    assert all(first[place]["level"] == second[place]["level"] for place in first)
+    equal = sum(first[place]["reason"] == second[place]["reason"] for place in first)
+    assert f"{equal} of the {len(first)} reasons are equal" in readme
+    agreed = sum(first[place]["level"] == earlier[place]["level"] for place in first)
+    assert f"agree with them in {agreed} of {len(first)} levels" in readme
+    assert {e["time"][:10] for e in (*first.values(), *second.values())} == {"2026-12-01"}

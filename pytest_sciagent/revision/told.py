@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ..models.results import Ends
@@ -78,8 +79,20 @@ def _gain(record: RevisionRecord) -> Iterator[str]:
         f"before {span(final.before.low, final.before.high)}, after {span(final.after.low, final.after.high)}, "
         f"gain {span(gain.low, gain.high)}"
     )
-    if final.examiner.judge is not None and record.model is not None and final.examiner.judge.model == record.model:
+    if final.examiner.judge is not None and record.model is not None:
+        yield from _kinship(record.model, final.examiner.judge.model)
+
+
+def _kinship(author: str, judge: str) -> Iterator[str]:
+    """What to bear in mind where judge and author are one model, or of one family as far as their names tell."""
+    families = [re.split(r"[^a-z0-9]", name.casefold())[0] for name in (author, judge)]
+    if author == judge:
         yield from paragraph("judge and author are the same model: such a judge may favour its own work")
+    elif families[0] and families[0] == families[1]:
+        yield from paragraph(
+            f"judge and author are of one family by their names ({clean(author)}, {clean(judge)}): such a judge may "
+            "favour its own kind"
+        )
 
 
 def gained(before: Ends, after: Ends) -> Ends:

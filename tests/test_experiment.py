@@ -76,6 +76,30 @@ def test_a_missing_turn_is_made_again(lab: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
+    ("program", "code", "told"),
+    [
+        ("sh", 0, "skeleton on life_bill_shape: 1 of 1 turn failed: the harness ended with exit code 2"),
+        ("no-such-program", 4, "program-skeleton: the harness is not installed: no program 'no-such-program'"),
+    ],
+    ids=["fails", "not installed"],
+)
+def test_turns_that_come_to_nothing_are_told(
+    lab: Path, monkeypatch: pytest.MonkeyPatch, program: str, code: int, told: str
+) -> None:
+    shutil.rmtree(lab / "results")
+    path = lab / "experiment.yaml"
+    path.write_text(path.read_text().replace("max_turns: 6", "arms: [vanilla, skeleton]"))
+    system = lab / "agent.yaml"
+    system.write_text(system.read_text().replace("[sh,", f"[{program},"))
+    monkeypatch.setenv("DEMO_AGENT", str(lab / "nowhere.py"))
+    out, arms = go(code=code)
+    assert told in " ".join(out.split())
+    if code == 0:
+        assert arms["skeleton"]["gain"] == {"low": 0, "high": 0}
+        assert arms["skeleton"]["failed"] == ["the harness ended with exit code 2"]
+
+
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("demo-final", "demo-loop", ":9: loop and final are one examiner, so the arms with a rubric would be tuned"),

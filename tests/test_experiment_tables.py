@@ -137,5 +137,10 @@ def test_equal_compute_is_paired_and_tells_what_was_spent(gains: np.ndarray) -> 
     assert f"{mean} points on {TASKS - 1} tasks, 95 % t {low} {high}" in text
     assert "compute-matched spent 900 tokens, 150 % of the 600 of rubric+revise" in text
     assert f"left out: compute-matched on task_{TASKS - 1}: some reason" in text
-    over = row(found, "GAIN of one arm over another", "rubric+revise", "over", "compute-matched")
-    assert over[3:] == [str(TASKS - 1), mean, low, high]
+
+
+def test_one_arm_over_another_is_paired_on_the_tasks_that_both_have(gains: np.ndarray) -> None:
+    found = [scored("rubric+revise", n, [50.0, 60.0]) for n in range(TASKS)]
+    found += [scored("self-refine", n, [50.0, 52.0, 60 - gains[n, 0]]) for n in range(TASKS - 1)]
+    over = row(found, "GAIN of one arm over another", "rubric+revise", "over", "self-refine")
+    assert over[3:] == [str(TASKS - 1), *shown(gains[:-1, 0])]

@@ -242,6 +242,24 @@ def test_own_examiner_may_not_give_the_final_score(finished: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "final",
+    [
+        ("--final-rubric", "renamed"),
+        ("--final-rubric", "judged", "--final-judge", "handoff:me", "--final-judge-param", "layout=item"),
+    ],
+    ids=["rubric of another name", "parameter of the judge"],
+)
+def test_an_examiner_is_its_own_by_whatever_name(root: Path, final: tuple[str, ...]) -> None:
+    judged_rubric(root)
+    (root / "rubrics/renamed.yaml").write_text(
+        (root / "rubrics/judged.yaml").read_text().replace("id: judged", "id: b")
+    )
+    loop = ("--rubric", "judged", "--judge", "handoff:me", "--judge-param", "layout=finding")
+    _, err = revise(root, "improves", *loop, *final, code=4)
+    assert "--same-examiner" in err
+
+
+@pytest.mark.parametrize(
     ("args", "told"),
     [
         (("--rounds", "0"), "0 is not in the range 1<=x<=50"),

@@ -7,12 +7,13 @@ on with until the tokens of `rubric+revise` are spent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from ..errors import SciagentError
 from ..harnesses.session import Tell
 from ..models import Usage
 from ..models.revision import Arm, RevisionRecord
@@ -51,6 +52,7 @@ class Trajectory:
     """What an arm came to: round 0, and after each turn the run that stands then; a turn that failed changes nothing.
 
     record: that of the revision, in the arm that has one. note: why it is no use for a comparison; None where it is.
+    failed: what went wrong in each turn that failed.
     """
 
     arm: Arm
@@ -58,6 +60,7 @@ class Trajectory:
     spent: Spent = Spent()
     record: RevisionRecord | None = None
     note: str | None = None
+    failed: tuple[str, ...] = ()
 
     @property
     def turns(self) -> tuple[tuple[int, str], ...]:
@@ -121,23 +124,25 @@ class Cell:
     def _guided(self, arm: Literal["skeleton", "rubric"]) -> Trajectory:
         texts = guided_texts(self.loop.rubric_for(self.task.id), only_skeleton=arm == "skeleton")
         run = self._turn(self.base, texts, arm)
-        return Trajectory(arm, (self.base, _standing(run, self.base)), Spent() + run.manifest.usage)
+        after = (self.base, _standing(run, self.base))
+        return Trajectory(arm, after, Spent() + run.manifest.usage, failed=_failures([run]))
 
     def _turn(self, base: Run, texts: Mapping[str, str], name: str) -> Run:
-        return take_turn(
-            Turn(
-                self.task,
-                self.author,
-                base,
-                texts,
-                self.place / RUNS / name,
-                f"{self.author.system.name}-{name}",
-                self.place / name,
-                self.base.manifest.started_at,
-            ),
-            self.environ,
-            self.tell,
+        turn = Turn(
+            self.task,
+            self.author,
+            base,
+            texts,
+            self.place / RUNS / name,
+            f"{self.author.system.name}-{name}",
+            self.place / name,
+            self.base.manifest.started_at,
         )
+        run = take_turn(turn, self.environ, self.tell)
+        session = run.manifest.session
+        if session is not None and not session.started:
+            raise SciagentError(f"{turn.name}: {session.problem}; the same command tries it again", path=run.path)
+        return run
 
     @cached_property
     def _by_rubric(self) -> Trajectory:
@@ -159,11 +164,12 @@ class Cell:
         )
         record = Revision(plan, self.desk, self.environ, self.tell).go()
         runs, spent = list(guided.runs), guided.spent
+        failed = guided.failed + tuple(str(tried.problem) for tried in record.tried if tried.outcome == "failed")
         for tried in record.tried:
             spent += tried.usage
             accepted = tried.outcome == "accepted"
             runs.append(Run.load(plan.place / tried.run) if accepted else runs[-1])
-        return Trajectory("rubric+revise", tuple(runs), spent, record)
+        return Trajectory("rubric+revise", tuple(runs), spent, record, failed=failed)
 
     def _refined(self, arm: Arm, as_many: bool) -> Trajectory:
         matched = arm == "compute-matched"
@@ -171,17 +177,26 @@ class Cell:
         if matched and (limit is None or limit.tokens is None):
             return Trajectory(arm, (self.base,), note="the harness does not tell its tokens, so none can be matched")
         turns = self.budget.max_turns if matched else limit.turns if limit is not None else 1 + self.budget.rounds
-        runs, spent = [self.base], Spent()
+        stood, made, spent = [self.base], [], Spent()
+        note = f"{turns} turns did not spend the tokens of rubric+revise" if matched else None
         while spent.turns < turns:
-            run = self._turn(runs[-1], refine_texts(), f"refine-{spent.turns + 1}")
+            run = self._turn(stood[-1], refine_texts(), f"refine-{spent.turns + 1}")
             spent += run.manifest.usage
-            runs.append(_standing(run, runs[-1]))
+            made.append(run)
+            stood.append(_standing(run, stood[-1]))
             if matched and spent.tokens is None:
-                return Trajectory(arm, tuple(runs), spent, note="a turn did not tell its tokens")
+                note = "a turn did not tell its tokens"
+                break
             if matched and limit is not None and (spent.tokens or 0) >= (limit.tokens or 0):
-                return Trajectory(arm, tuple(runs), spent)
-        short = f"{turns} turns did not spend the tokens of rubric+revise" if matched else None
-        return Trajectory(arm, tuple(runs), spent, note=short)
+                note = None
+                break
+        return Trajectory(arm, tuple(stood), spent, note=note, failed=_failures(made))
+
+
+def _failures(runs: Iterable[Run]) -> tuple[str, ...]:
+    """What went wrong in each of the turns that failed."""
+    failed = [run.manifest for run in runs if run.manifest.status != "completed"]
+    return tuple((about.session.problem if about.session is not None else None) or about.status for about in failed)
 
 
 def _standing(run: Run, before: Run) -> Run:

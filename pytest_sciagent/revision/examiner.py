@@ -86,10 +86,19 @@ class Examiner:
     def is_same_as(self, other: Examiner) -> bool:
         """Whether a judge and a rubric are shared: what the one wants is then what the other scores.
 
+        A judge is known by kind and model, whatever its parameters; a rubric by its criteria, whatever it is called.
         Where code decides alone, a shared rubric makes two examiners the same.
         """
-        shared = {rubric.digest for rubric in self.loaded} & {rubric.digest for rubric in other.loaded}
-        return bool(shared) and self.judge == other.judge
+        shared = self._asked & other._asked
+        return bool(shared) and self._who == other._who
+
+    @property
+    def _asked(self) -> set[frozenset[str]]:
+        return {frozenset(criterion.digest for criterion in rubric.criteria) for rubric in self.loaded}
+
+    @property
+    def _who(self) -> tuple[str, str] | None:
+        return (self.judge.kind, self.judge.model) if self.judge is not None else None
 
 
 def _hooks(root: Path) -> dict[Path, str]:

@@ -10,6 +10,7 @@ from ..models.revision import ARMS, Arm, RevisionRecord
 from ..reporting.columns import NOTHING, columns, count, interval, number, paragraph, percent, span
 from ..statistics import MeanGain, mean_gain
 from ..statistics.base import mean_of
+from ..text import clean
 from .experiment import Scored
 from .told import gained
 
@@ -18,10 +19,8 @@ OVER: tuple[tuple[Arm, Arm], ...] = (
     ("rubric", "skeleton"),
     ("rubric+revise", "rubric"),
     ("rubric+revise", "self-refine"),
-    ("rubric+revise", "compute-matched"),
 )
-"""Which arm is set against which: what conditions add to questions, rounds to a rubric, a rubric to rounds, and a
-rubric to the same tokens."""
+"""Which arm is set against which: what conditions add to questions, rounds to a rubric, and a rubric to rounds."""
 GAIN = ("gain", "95 % t")
 
 
@@ -33,6 +32,8 @@ def tables(scored: Sequence[Scored]) -> Iterator[str]:
         yield from columns(("", "tasks", "score", *GAIN, "up", "down", "turns"), _by_arm(mine))
         yield from _without_interval(mine)
         yield from _notes(mine)
+        if {one.arm for one in mine} == {"vanilla"}:
+            continue
         yield "COST of each criterion that failed in round 0 and holds at the end"
         yield from columns(("", "recovered", "tokens", "tokens each", "USD", "USD each"), _costs(mine))
         yield "GAIN by domain"
@@ -41,8 +42,7 @@ def tables(scored: Sequence[Scored]) -> Iterator[str]:
         yield "GAIN of each turn, on the tasks that remain"
         yield from columns(("", "turn", "tasks", *GAIN), _by_turn(mine))
         yield from _verified(mine)
-        yield "GAIN of one arm over another, on the tasks that both have"
-        yield from columns(("", "", "tasks", *GAIN), _one_over_another(mine))
+        yield from _one_over_another(mine)
         yield from _equal_compute(mine)
 
 
@@ -65,6 +65,7 @@ def as_json(scored: Sequence[Scored]) -> list[dict[str, Any]]:
             "recovered": one.recovered,
             "stopped": one.trajectory.record.stopped if one.trajectory.record is not None else None,
             "note": one.trajectory.note,
+            "failed": list(one.trajectory.failed),
         }
         for one in scored
     ]
@@ -122,10 +123,15 @@ def _by_arm(scored: Sequence[Scored]) -> Iterator[Sequence[str]]:
 
 
 def _notes(scored: Sequence[Scored]) -> Iterator[str]:
+    """What was left out, and which turns failed; such a turn leaves what stood before it."""
     for one in scored:
-        if one.trajectory.note is not None:
-            again = "" if one.repeat == 1 else f", repeat {one.repeat}"
-            yield from paragraph(f"left out: {one.arm} on {one.task}{again}: {one.trajectory.note}")
+        again = "" if one.repeat == 1 else f", repeat {one.repeat}"
+        where, found = f"{one.arm} on {one.task}{again}", one.trajectory
+        if found.note is not None:
+            yield from paragraph(f"left out: {where}: {found.note}")
+        if found.failed:
+            share = f"{len(found.failed)} of {count(found.spent.turns, 'turn')} failed"
+            yield from paragraph(f"{where}: {share}: {clean('; '.join(dict.fromkeys(found.failed)))}")
 
 
 def _costs(scored: Sequence[Scored]) -> Iterator[Sequence[str]]:
@@ -219,13 +225,15 @@ def _difference(one: Scored, other: Scored) -> Ends:
     return gained(other.scores[-1], one.scores[-1])
 
 
-def _one_over_another(scored: Sequence[Scored]) -> Rows:
+def _one_over_another(scored: Sequence[Scored]) -> Iterator[str]:
     rows: Rows = []
     for arm, other in OVER:
         if pairs := _pairs(scored, arm, other):
             found = _over(pairs)
             rows.append((arm, f"over {other}", str(found.n), *_told(found)))
-    return rows
+    if rows:
+        yield "GAIN of one arm over another, on the tasks that both have"
+        yield from columns(("", "", "tasks", *GAIN), rows)
 
 
 def _equal_compute(scored: Sequence[Scored]) -> Iterator[str]:
@@ -239,9 +247,10 @@ def _equal_compute(scored: Sequence[Scored]) -> Iterator[str]:
     within = "" if found.low is None else f", 95 % t {interval(found.low, found.high)}"
     yield from paragraph(f"{span(found.mean_low, found.mean_high)} points on {count(found.n, 'task')}{within}")
     if used and matched is not None:
+        more = ": its last turn is taken whole" if matched > used else ""
         yield from paragraph(
             f"compute-matched spent {_thousands(matched)} tokens, {number(100 * matched / used, 0)} % of the "
-            f"{_thousands(used)} of rubric+revise: its last turn is taken whole"
+            f"{_thousands(used)} of rubric+revise{more}"
         )
 
 

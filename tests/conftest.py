@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,17 @@ def shipped_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The HTML report of the shipped runs of one task, with gates and a baseline; `results.json` lies beside it."""
     gates = ("--sciagent-min-score=70", "--sciagent-baseline=runs/plain/astronomy_activity_cycle", "--sciagent-no-fall")
     return shipped_report(tmp_path_factory.mktemp("shipped"), *gates)
+
+
+@pytest.fixture(scope="session")
+def _bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bytecode")
+
+
+@pytest.fixture(scope="module")
+def shared_bytecode(_bytecode: Path) -> Iterator[None]:
+    """Sessions in processes of their own share what they compile, where the environment lets no bytecode be written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(_bytecode))
+        yield

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sample import sciagent
 
+pytestmark = pytest.mark.usefixtures("shared_bytecode")
 EXAMPLE = Path(__file__).parent.parent / "examples" / "experiment"
 
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from pytest_sciagent.documents import load_json
 from pytest_sciagent.models.revision import RevisionRecord
 from pytest_sciagent.runs import Run
 
+pytestmark = pytest.mark.usefixtures("shared_bytecode")
 AGENT = Path(__file__).parent / "scripted_reviser.py"
 TASK = "life_bill_shape"
 HEAD = """\
@@ -60,15 +60,6 @@ def write_system(root: Path, fake: str, **more: Any) -> Path:
     }
     path.write_text(json.dumps({**content, **more}))
     return path
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Sessions in processes of their own share their bytecode, where the environment lets none be written."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
-        yield
 
 
 @pytest.fixture(scope="module")

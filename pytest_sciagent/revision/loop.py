@@ -81,9 +81,9 @@ class Revision:
         """
         plan = self.plan
         self._check()
+        self._try_final()
         examiners = [plan.loop, *([plan.final] if plan.final is not None else [])]
         self.desk.take_over(plan.base, examiners)
-        self._try_final()
         start = self.verifier.verify(plan.base)
         progress = Progress(start, plan.base, start)
         try:
@@ -229,7 +229,7 @@ class Revision:
         A hand-off is not asked before its questions are known.
         """
         final = self.plan.final
-        if final is not None and not final.is_handoff and not (self.plan.place / RUNS).exists():
+        if final is not None and not final.is_handoff and not self.plan.place.exists():
             self.desk.verify(final, [self.plan.base])
 
     def _score(self, progress: Progress) -> FinalScore | None:

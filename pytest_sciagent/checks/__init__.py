@@ -26,9 +26,9 @@ __all__ = [
 @cache  # every item looks a check up
 def builtin_checks() -> Mapping[str, Check]:
     """The shipped checks, by the name that a criterion's `check` gives."""
-    from . import future, identity, novelty, recalculation, separation, stability, traceability
+    from . import future, identity, novelty, recalculation, requirements, separation, stability, traceability
 
-    modules = (identity, traceability, recalculation, stability, separation, novelty, future)
+    modules = (identity, traceability, recalculation, stability, separation, novelty, future, requirements)
     return MappingProxyType({name: check for module in modules for name, check in module.CHECKS.items()})
 
 

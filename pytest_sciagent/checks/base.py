@@ -12,6 +12,7 @@ from ..evidence.artifacts import Artifacts
 from ..findings import ParsedReport
 from ..models import LEVELS, Citation, Finding
 from ..models.novelty import NoveltyAnswer
+from ..models.requirement import Requirement
 from ..runs import Run
 from ..tasks import Task
 from .recompute import Recomputation
@@ -23,6 +24,7 @@ class CheckContext:
 
     recomputation: what the task's data say about the finding's numbers; None where the task is not known.
     novelty: the recorded comparison of the finding with earlier publications; None where there is none.
+    requires: what the criterion requires among the artifacts; judged: whether a judge is asked within the facts.
     """
 
     run: Run
@@ -32,6 +34,8 @@ class CheckContext:
     artifacts: Artifacts
     recomputation: Recomputation | None = None
     novelty: NoveltyAnswer | None = None
+    requires: tuple[Requirement, ...] = ()
+    judged: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.settle import RunReader, unrecorded, verdict_from_entry
 from ..ledger import Ledger
 from ..models import CANARY, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
+from ..models.requirement import Requirement
 from ..plain import to_plain
 from ..runs import Run
 from ..tasks import Task
@@ -60,7 +61,7 @@ class Case:
     images: bool = False
     templates: Templates = PACKAGED
     memory: dict[str, JsonValue] | None = None
-    _facts: dict[tuple[str, str | None, str], CheckResult | None] = field(default_factory=dict)
+    _facts: dict[tuple[str, tuple[Requirement, ...], str | None, str], CheckResult | None] = field(default_factory=dict)
     _canaries: set[str] = field(default_factory=set)
 
     @cached_property
@@ -116,7 +117,7 @@ class Case:
             CheckFailed: the check raised an exception, or returned something else than a result.
         """
         name = criterion.check or criterion.id
-        key = (name, finding_id, name_of(judge))
+        key = (name, criterion.requires, finding_id, name_of(judge))
         if key not in self._facts:
             try:
                 result = self._check(criterion, finding_id, judge)
@@ -132,18 +133,28 @@ class Case:
             amend = amendment(criterion.id)
             if amend is None:
                 return None
-            result = amend(self._context(finding_id, judge))
+            result = amend(self._context(criterion, finding_id, judge))
             return None if result is None else replace(result, facts=to_plain(dict(result.facts)))
-        result = self.find_check(criterion.check)(self._context(finding_id, judge))
+        result = self.find_check(criterion.check)(self._context(criterion, finding_id, judge))
         if not isinstance(result, CheckResult):
             raise TypeError(f"it returned {type(result).__name__}, not a CheckResult")
         return replace(result, facts=to_plain(dict(result.facts)))
 
-    def _context(self, finding_id: str | None, judge: Judge) -> CheckContext:
+    def _context(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> CheckContext:
         finding = self.findings[finding_id] if finding_id is not None else None
         numbers = self.about_run.recomputation(finding, judge) if finding is not None else None
         novelty = self.about_run.novelty(finding, judge) if finding is not None else None
-        return CheckContext(self.run, self.task, self.report, finding, self.artifacts, numbers, novelty)
+        return CheckContext(
+            self.run,
+            self.task,
+            self.report,
+            finding,
+            self.artifacts,
+            numbers,
+            novelty,
+            criterion.requires,
+            criterion.judge,
+        )
 
     def verdict(self, criterion: Criterion, finding_id: str | None, judge: Judge) -> Verdict:
         """The verdict of one criterion: by its check, by the judge within the check's facts, or the reason for none."""

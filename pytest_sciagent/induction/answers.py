@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ..models import Model, QuestionKind
+from ..models.requirement import Requirement
 
 Priority = Literal["high", "medium", "low"]
 Feasible = Literal["yes", "partly", "no"]
@@ -114,11 +115,13 @@ class ExpectedArtifact(Model):
 class CriterionDraft(Model):
     """One criterion: what is asked of a finding, on which data, and the complete condition of each level.
 
+    scope: put to each finding by a judge, or (`run`) decided once by code, by what it `requires` alone.
     sources: ids of the literature it rests on; empty where it follows from the task alone.
     """
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]{2,59}$")
     title: str
+    scope: Literal["finding", "run"]
     goal_ids: tuple[str, ...] = Field(max_length=7)
     question: str
     boundary: str
@@ -131,6 +134,7 @@ class CriterionDraft(Model):
     level_1: str
     level_half: str
     level_0: str
+    requires: tuple[Requirement, ...] = Field(max_length=4)
     priority: Priority
     sources: tuple[str, ...] = Field(max_length=7)
 

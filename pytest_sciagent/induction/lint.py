@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from ..checks.requirements import told
 from ..models import Criterion, Rubric
 from ..tasks import Task
 from ..tasks.leaks import Hidden, Lines
 from ..text import normalise_quote, one_line
+from .aims import about_a_finding, about_no_finding, met_by_inputs
 from .asking import strings_in
 
 Rule = Literal[
@@ -24,6 +26,8 @@ Rule = Literal[
     "missing data",
     "target leaked",
     "goal without criterion",
+    "not about one finding",
+    "met by inputs",
     "invalid",
 ]
 ALIKE = 92.0
@@ -74,6 +78,7 @@ def lint(rubric: Rubric, task: Task | None = None, data_names: set[str] | None =
     task: with it, the text is searched for what the task hides. data_names: what data_sources may name.
     """
     found = [finding for criterion in rubric.criteria for finding in _one(criterion, data_names)]
+    found += [f for c in rubric.criteria if rubric.kind == "induced" for f in _aim(c)]
     found += _pairs(rubric.criteria)
     found += _goals(rubric)
     found += _leaks(rubric, task) if task is not None else []
@@ -117,11 +122,27 @@ def _one(criterion: Criterion, data_names: set[str] | None) -> Iterator[LintFind
     same = [normalise_quote(text).casefold() for name, text in _texts(criterion).items() if name.startswith("level")]
     if len(set(same)) < len(same):
         yield LintFinding("contradicting", where, "two levels have one condition", "exactly one level must hold")
+    for requirement in criterion.requires:
+        if why := met_by_inputs(requirement, data_names or ()):
+            hint = "require what only a result can have"
+            yield LintFinding("met by inputs", where, f"{told(requirement)}: {why}", hint)
     for name in criterion.data_sources if data_names is not None else ():
         if name not in data_names:  # type: ignore[operator]
             yield LintFinding(
                 "missing data", where, f"the task has no {one_line(name, 80)}", "name a file or FILE:COLUMN"
             )
+
+
+def _aim(criterion: Criterion) -> Iterator[LintFinding]:
+    """Conditions that every finding of a run meets as soon as one does; questions about one finding put to a run."""
+    rule: Rule = "not about one finding"
+    if criterion.scope == "run":
+        if about_a_finding(criterion.question):
+            yield LintFinding(rule, criterion.id, "the question of a whole run speaks of this finding", "say: the run")
+        return
+    for name in about_no_finding(criterion.question, criterion.levels.full, criterion.levels.half):
+        hint = "say what this finding gives, or decide it by code once for the run (scope: run)"
+        yield LintFinding(rule, f"{criterion.id} {name}", "it does not speak of the finding", hint)
 
 
 def _pairs(criteria: Sequence[Criterion]) -> Iterator[LintFinding]:

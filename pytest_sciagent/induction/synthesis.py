@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
+from ..checks.requirements import told
 from ..judging.answers import BadAnswer
 from ..models import Criterion, Dimension, Levels, Rubric
-from ..models.rubric import Provenance
+from ..models.rubric import REQUIREMENTS_CHECK, Provenance
 from ..tasks import Task
 from ..text import one_line
+from .aims import about_a_finding, about_no_finding, met_by_inputs
 from .answers import CriteriaAnswer, CriterionDraft, CritiqueAnswer, GoalDraft
 from .asking import Ask, Desk
 from .profile import profile_text
@@ -111,9 +113,9 @@ def check_criteria(
             raise BadAnswer("duplicate_id", "two criteria have one id")
         for draft in answer.criteria:
             _check_draft(draft, known, names, sources)
-        served = {goal for draft in answer.criteria for goal in draft.goal_ids}
+        served = {goal for draft in answer.criteria if draft.scope == "finding" for goal in draft.goal_ids}
         if lacking := sorted(known - served):
-            raise BadAnswer("goal_without_criterion", f"no criterion serves {', '.join(lacking)}")
+            raise BadAnswer("goal_without_criterion", f"no criterion of a finding serves {', '.join(lacking)}")
 
     return check
 
@@ -130,6 +132,22 @@ def _check_draft(draft: CriterionDraft, goals: set[str], names: set[str] | None,
         raise BadAnswer("wrong_shape", f"{draft.id}: question, levels, condition and required_analysis can't be empty")
     if len({text.strip() for text in texts[1:4]}) < 3:
         raise BadAnswer("wrong_shape", f"{draft.id}: two levels have one condition")
+    _check_aim(draft)
+    for requirement in draft.requires:
+        if why := met_by_inputs(requirement, names or ()):
+            raise BadAnswer("met_by_inputs", f"{draft.id} requires {told(requirement)}, but {why}: ask for a result")
+
+
+def _check_aim(draft: CriterionDraft) -> None:
+    """Whether a criterion of a finding speaks of it, and one of the whole run can be decided by code."""
+    if draft.scope == "run":
+        if not draft.requires:
+            raise BadAnswer("nothing_decides", f"{draft.id}: code decides a criterion of scope run: give 'requires'")
+        if about_a_finding(draft.question):
+            raise BadAnswer("not_about_run", f"{draft.id}: scope run, but the question is about this finding")
+    elif parts := list(about_no_finding(draft.question, draft.level_1, draft.level_half)):
+        why = "it would hold for every finding of a run: say what this finding gives, or choose scope run"
+        raise BadAnswer("not_about_finding", f"{draft.id}: {', '.join(parts)} does not speak of the finding; {why}")
 
 
 def rubric_of(task: Task, skeleton: Skeleton, criteria: Criteria) -> Rubric:
@@ -156,8 +174,11 @@ def _criterion(task_id: str, draft: CriterionDraft) -> Criterion:
         weight=WEIGHTS[draft.priority],
         question=draft.question,
         boundary=draft.boundary,
+        scope=draft.scope,
         levels=Levels(full=draft.level_1, half=draft.level_half, zero=draft.level_0),
-        judge=True,
+        check=REQUIREMENTS_CHECK if draft.requires else None,
+        judge=draft.scope == "finding",
+        requires=draft.requires,
         goals=draft.goal_ids,
         data_sources=draft.data_sources,
         required_analysis=draft.required_analysis,
@@ -181,8 +202,8 @@ def skeleton_rubric(task: Task, skeleton: Skeleton) -> Rubric:
             question=f"Does this finding meet the goal: {goal.requirement}",
             levels=Levels(
                 full="The finding meets the goal by executed analysis whose results lie in the frozen files.",
-                half="Executed analysis whose results lie in the frozen files meets the goal in part only.",
-                zero="No executed analysis in the frozen files serves the goal.",
+                half="The finding meets a part of the goal only, by executed analysis with results in frozen files.",
+                zero="The finding rests on no executed analysis in the frozen files that serves the goal.",
             ),
             judge=True,
             goals=(goal.id,),

@@ -11,10 +11,13 @@ from pydantic import Field, field_validator, model_validator
 from ..digest import sha256_json
 from ..profile_names import ProfileName
 from .base import Model, Name, NonEmpty
+from .requirement import Requirement
 from .run import Role
 
 CANARY = "canary"
 """The id of the criterion that no run can meet: the program's own, never a rubric's."""
+REQUIREMENTS_CHECK = "artifacts.required"
+"""The check that looks for what a criterion `requires`."""
 
 
 class Dimension(Model):
@@ -69,6 +72,7 @@ class Criterion(Model):
     levels: Levels
     check: Name | None = None
     judge: bool = False
+    requires: tuple[Requirement, ...] = Field((), max_length=6)
     required: bool = True
     evidence: EvidenceHints = EvidenceHints()
     goals: tuple[str, ...] = ()
@@ -92,6 +96,12 @@ class Criterion(Model):
     def _somebody_decides(self) -> Criterion:
         if self.check is None and not self.judge:
             raise ValueError("nothing decides this criterion: give 'check: NAME' or 'judge: true'")
+        if self.requires and self.check != REQUIREMENTS_CHECK:
+            raise ValueError(
+                f"'requires' is what the check {REQUIREMENTS_CHECK!r} looks for: give 'check: {REQUIREMENTS_CHECK}'"
+            )
+        if self.check == REQUIREMENTS_CHECK and not self.requires:
+            raise ValueError(f"the check {REQUIREMENTS_CHECK!r} looks for what 'requires' lists: list something")
         return self
 
     @cached_property
@@ -145,7 +155,11 @@ class Rubric(Model):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the rubric's canonical JSON (RFC 8785)."""
-        return sha256_json(self.as_json())
+        plain = self.as_json()
+        for criterion in plain["criteria"]:
+            if not criterion["requires"]:  # unknown to earlier versions, whose rubrics keep their digests
+                del criterion["requires"]
+        return sha256_json(plain)
 
     @cached_property
     def by_id(self) -> dict[str, Criterion]:

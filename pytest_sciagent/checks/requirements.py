@@ -25,6 +25,8 @@ MIN_STEM = 3
 """Letters from which on a word of a requirement may also be the beginning of a name's word: `corr` of `correlation`."""
 MAX_ROWS = 100_000
 MAX_LABEL = 60
+MAX_NAMES = 6
+"""Words of a requirement that are told."""
 
 
 def names_match(wanted: Collection[str], name: str) -> bool:
@@ -39,11 +41,15 @@ def told(requirement: Requirement) -> str:
         kinds = f" ({', '.join(requirement.suffixes)})" if requirement.suffixes else ""
         return f"{requirement.count} or more files of role {requirement.role}{kinds}"
     if isinstance(requirement, TableRequirement):
-        columns = ", ".join("/".join(group) for group in requirement.columns)
+        columns = ", ".join(map(_shown, requirement.columns))
         return f"a stored table of {requirement.rows} or more rows with columns {columns}"
     low = "" if requirement.low is None else f" from {requirement.low:g}"
     high = "" if requirement.high is None else f" up to {requirement.high:g}"
-    return f"{requirement.count} or more stored numbers{low}{high} under a name with {'/'.join(requirement.names)}"
+    return f"{requirement.count} or more stored numbers{low}{high} under a name with {_shown(requirement.names)}"
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    return "/".join(names[:MAX_NAMES]) + ("/..." if len(names) > MAX_NAMES else "")
 
 
 def required_artifacts(context: CheckContext) -> CheckResult:

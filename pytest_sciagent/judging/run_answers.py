@@ -107,7 +107,9 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
             return [strict(n) for n in node]
         if not isinstance(node, dict):
             return node
-        kept = {k: strict(v) for k, v in node.items() if k not in {"default", "title", "description"}}
+        kept = {k: strict(v) for k, v in node.items() if k not in {"default", "title", "description", "discriminator"}}
+        if "oneOf" in kept:  # the strict form knows anyOf alone; the kinds exclude each other
+            kept["anyOf"] = kept.pop("oneOf")
         if kept.get("type") == "object" and "properties" in kept:
             kept["required"] = list(kept["properties"])
             kept["additionalProperties"] = False

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from .base import Model
 
 Word = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,30}$")]
-Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=16)]
+Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=40)]
 """Words of which one is to stand in the name of a column, a key or a row. Three letters and more may also begin one."""
 AtMost = Literal["0", "0.5"]
 """The most that a criterion earns where its requirement is not met."""
@@ -51,4 +51,4 @@ class NumberRequirement(Model):
         return self
 
 
-Requirement = FileRequirement | TableRequirement | NumberRequirement
+Requirement = Annotated[FileRequirement | TableRequirement | NumberRequirement, Field(discriminator="kind")]

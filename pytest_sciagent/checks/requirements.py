@@ -27,6 +27,7 @@ MAX_ROWS = 100_000
 MAX_LABEL = 60
 MAX_NAMES = 6
 """Words of a requirement that are told."""
+NOTE = "files, names and ranges alone were compared; whether this is what the criterion asks for is not told by it"
 
 
 def names_match(wanted: Collection[str], name: str) -> bool:
@@ -67,7 +68,7 @@ def required_artifacts(context: CheckContext) -> CheckResult:
             missing.append(requirement)
         elif (citation := material.citation(place)) is not None:
             citations.append(citation)
-    given: dict[str, JsonValue] = {"requirements": facts}
+    given: dict[str, JsonValue] = {"requirements": facts, "note": NOTE}
     if not missing:
         reason = "All that the criterion requires is there: " + "; ".join(map(told, context.requires))
         if context.judged:

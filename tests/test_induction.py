@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,9 @@ def test_a_record_edited_by_hand_earns_nothing() -> None:
 
 # ---- what code refuses
 
+RATES = {"kind": "number", "names": ["rate", "slope"], "low": -5, "high": 5, "count": 1, "at_most": "0.5"}
+COPY = {"kind": "table", "columns": [["year"], ["lev"]], "rows": 3, "at_most": "0.5"}
+
 WRONG_GOALS: dict[str, tuple[Callable[[Any], None], str]] = {
     "too few": (lambda a: a["goals"].pop(), "wrong_number"),
     "one id twice": (lambda a: a["goals"][1].update(id="g1"), "duplicate_id"),
@@ -153,6 +157,27 @@ WRONG_CRITERIA: dict[str, tuple[Callable[[Any], None], str]] = {
     "no such source": (lambda a: a["criteria"][0].update(sources=["L1"]), "wrong_ids"),
     "two equal levels": (lambda a: a["criteria"][0].update(level_half=a["criteria"][0]["level_0"]), "wrong_shape"),
     "no analysis": (lambda a: a["criteria"][0].update(required_analysis=[]), "wrong_shape"),
+    "not about the finding": (lambda a: a["criteria"][0].update(level_1="The files hold a rate."), "not_about_finding"),
+    "a run that nothing decides": (lambda a: a["criteria"][0].update(scope="run"), "nothing_decides"),
+    "a run asked about a finding": (
+        lambda a: a["criteria"][0].update(scope="run", requires=[RATES]),
+        "not_about_run",
+    ),
+    "a goal that the run alone serves": (
+        lambda a: [
+            c.update(scope="run", question="Does the run store a rate?", requires=[RATES])
+            for c in a["criteria"]
+            if c["goal_ids"] == ["G2"]
+        ],
+        "goal_without_criterion",
+    ),
+    "a table that the data are": (lambda a: a["criteria"][0].update(requires=[COPY]), "met_by_inputs"),
+    "a number that the data hold": (
+        lambda a: a["criteria"][0].update(requires=[RATES | {"names": ["level"]}]),
+        "met_by_inputs",
+    ),
+    "an empty range": (lambda a: a["criteria"][0].update(requires=[RATES | {"low": 2, "high": 1}]), "wrong_shape"),
+    "a pattern for a word": (lambda a: a["criteria"][0].update(requires=[RATES | {"names": ["*"]}]), "wrong_shape"),
 }
 WRONG_MEANING: dict[str, tuple[Callable[[Any], None], str]] = {
     "no such file": (lambda a: a["files"][0].update(file="x.csv"), "wrong_ids"),
@@ -278,6 +303,37 @@ def test_a_critique_has_the_criteria_written_again() -> None:
     assert len(load().criteria) == 7
 
 
+def test_what_is_required_compiles_into_the_check_and_the_scope() -> None:
+    of_run = {"scope": "run", "question": "Does the run store a rate?", "requires": [RATES]}
+    answer = changed(CRITERIA, lambda a: (a["criteria"][0].update(requires=[RATES]), a["criteria"][3].update(of_run)))
+    with Model({"criteria": answer}) as model:
+        assert model.induce("levels")[0] == 0
+    first, _, _, fourth, *rest = load().criteria
+    assert (first.scope, first.check, first.judge) == ("finding", "artifacts.required", True)
+    assert (fourth.scope, fourth.check, fourth.judge) == ("run", "artifacts.required", False)
+    assert first.requires == fourth.requires
+    assert {c.check for c in rest} == {None}
+
+
+# ---- the shipped rubrics
+
+SHIPPED = sorted((Path(__file__).parent.parent / "rubrics/induced").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_rubric_is_induced_again_from_its_record(path: Path) -> None:
+    state = Path("state")
+    state.mkdir()
+    shutil.copy(path.with_name(f"{path.stem}.induction.json"), state / "answers.json")
+    shutil.copy(path.with_name(f"{path.stem}.frozen.json"), "again.frozen.json")
+    code, out, err = sciagent(
+        "induce", path.stem, "--judge=handoff:claude", "--critique", "--state=state", "-o", "again.yaml"
+    )
+    assert (code, err) == (0, ""), out
+    assert Path("again.yaml").read_text() == path.read_text()
+    assert sciagent("rubric", "lint", str(path))[0] == 0
+
+
 # ---- lint and freeze
 
 
@@ -312,6 +368,15 @@ def lint(**values: Any) -> str:
         ({"levels": {"1": "The rate is M_mean ± M_std."}}, "placeholder"),
         ({"boundary": "TODO"}, "placeholder: 'TODO'"),
         ({"levels": {"1": "Same.", "0": "Same."}}, "contradicting: two levels"),
+        ({"levels": {"1": "The files hold a rate."}}, "level 1: not about one finding"),
+        ({"question": "Do the files hold a rate?"}, "question: not about one finding"),
+        (
+            {"scope": "run", "judge": False, "check": "artifacts.required", "requires": [RATES]},
+            "not about one finding: the question of a whole run",
+        ),
+        ({"check": "artifacts.required", "requires": [COPY]}, "met by inputs"),
+        ({"requires": [RATES]}, "give 'check: artifacts.required'"),
+        ({"check": "artifacts.required"}, "list something"),
         ({"data_sources": ["levels.csv:depth"]}, "missing data: the task has no levels.csv:depth"),
         ({"drop": "weight"}, "missing key 'weight'"),
         ({"drop": "levels"}, "missing key 'levels'"),
@@ -356,14 +421,14 @@ def test_lint_finds_what_the_task_hides() -> None:
 
 
 def test_a_rubric_that_lint_refuses_is_left_as_a_draft() -> None:
-    vague = changed(CRITERIA, lambda a: a["criteria"][0].update(level_1="A good rate is given."))
+    vague = changed(CRITERIA, lambda a: a["criteria"][0].update(level_1="The finding gives a good rate."))
     with Model({"criteria": vague}) as model:
         code, out, err = model.induce("levels")
     assert (code, RUBRIC.exists()) == (1, False)
     assert "vague: 'good'" in err
     draft = STATE / "draft.yaml"
     assert str(draft) in out
-    draft.write_text(draft.read_text().replace("A good rate", "A rate"))
+    draft.write_text(draft.read_text().replace("a good rate", "a rate"))
     assert sciagent("rubric", "freeze", str(draft))[0] == 0
 
 
@@ -486,3 +551,5 @@ def test_quality_of_skeleton_and_full_and_coverage_of_a_gold_checklist() -> None
     shares = [one["coverage"]["share"] for one in json.loads(Path("q.json").read_text())["rubrics"]]
     assert shares == [0.0, 0.75]
     assert MEANING["files"][0]["meaning"] not in model.prompts[-1]
+    again = sciagent("rubric", "quality", "skeleton.yaml", "full.yaml", "--judge=openai:m-1", "--gold=gold.yaml")
+    assert again == (0, out, "")  # from what is recorded: nobody is there to be asked

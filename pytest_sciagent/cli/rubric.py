@@ -95,12 +95,20 @@ def rubric_freeze(file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
 @_TASK
 @_TASKS
 @click.option("--gold", type=PATH, default=None, help="A gold checklist (a rubric): which of its items are entailed.")
+@click.option(
+    "--state",
+    type=PATH,
+    default=None,
+    metavar="DIR",
+    help="Where answers are recorded (default: .sciagent/quality/TASK).",
+)
 @click.option("-o", "--output", type=PATH, default=None, help="Write the measures as JSON, too.")
 def rubric_quality(
     files: tuple[Path, ...],
     task: str | None,
     tasks: tuple[Path, ...],
     gold: Path | None,
+    state: Path | None,
     output: Path | None,
     **given: Any,
 ) -> int:
@@ -108,13 +116,13 @@ def rubric_quality(
 
     Give the skeleton's rubric (sciagent induce --stages skeleton) and the full one to see what the further stages add.
     With --gold, also what share of a gold checklist's weight each covers, and which items are lost. Exit code 1:
-    questions are open (hand-off).
+    questions are open (hand-off). What is recorded already (--state) is not asked again: no key is needed.
     """
     import json
 
     from ..documents import load_yaml
     from ..errors import SciagentError
-    from ..induction.quality import measure_coverage, measure_quality
+    from ..induction.quality import measure
     from ..ledger.store import write_atomically
     from ..models import Rubric
 
@@ -125,15 +133,14 @@ def rubric_quality(
     (about,) = made_for.values()
     rubrics = [found for found, _ in loaded]
     checklist = load_yaml(gold, Rubric) if gold is not None else None
-    desk = desk_of(about, Path(".sciagent") / "quality" / about.id, given)
+    desk = desk_of(about, state or Path(".sciagent") / "quality" / about.id, given)
     results: list[dict[str, Any]] = []
 
     def work() -> None:
-        marks = measure_quality(desk, about, rubrics)
-        for path, found, marked in zip(files, rubrics, marks, strict=True):
-            told: dict[str, Any] = {"file": str(path), "digest": found.digest, "marks": marked}
-            if checklist is not None:
-                covered = measure_coverage(desk, checklist, found)
+        for path, found, one in zip(files, rubrics, measure(desk, about, rubrics, checklist), strict=True):
+            told: dict[str, Any] = {"file": str(path), "digest": found.digest, "marks": one.marks}
+            if one.coverage is not None:
+                covered = one.coverage
                 told["coverage"] = {"share": covered.share, "entailed": covered.entailed, "lost": covered.lost}
             results.append(told)
 

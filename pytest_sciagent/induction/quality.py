@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from ..judging.answers import BadAnswer
 from ..models import Criterion, Rubric
@@ -18,26 +19,6 @@ from .asking import Ask, Desk
 from .profile import profile_data, profile_text
 
 AXES = ("operational_specificity", "evidence_grounding", "feasibility", "scientific_coverage")
-
-
-def measure_quality(desk: Desk, task: Task, rubrics: Sequence[Rubric]) -> list[dict[str, int]]:
-    """The marks (1 to 5) of each rubric on the four axes; each is marked by itself, on what its criteria say.
-
-    Raises:
-        OpenQuestions, SciagentError: as `Desk.ask`.
-    """
-    data = profile_text(profile_data(task))
-    asks = [
-        Ask(
-            "quality",
-            f"quality.{rubric.digest[:12]}",
-            {"instruction": task.objective, "data": data, "rubric": criteria_text(rubric.criteria)},
-            QualityAnswer,
-            lambda answer: None,
-        )
-        for rubric in rubrics
-    ]
-    return [{axis: getattr(answer, axis).score for axis in AXES} for answer in desk.ask(asks)]
 
 
 @dataclass(frozen=True)
@@ -53,12 +34,36 @@ class Coverage:
         return tuple(item for item, criteria in self.entailed.items() if not criteria)
 
 
-def measure_coverage(desk: Desk, gold: Rubric, rubric: Rubric) -> Coverage:
-    """Which items of `gold` are entailed by which criteria of `rubric`.
+@dataclass(frozen=True)
+class Measured:
+    """The marks of a rubric (1 to 5) on the four axes, and what it covers of a gold checklist, where there is one."""
+
+    marks: Mapping[str, int]
+    coverage: Coverage | None
+
+
+def measure(desk: Desk, task: Task, rubrics: Sequence[Rubric], gold: Rubric | None) -> list[Measured]:
+    """Marks and coverage of each rubric; each is marked by itself, on what its criteria say. All is asked at once.
 
     Raises:
         OpenQuestions, SciagentError: as `Desk.ask`.
     """
+    data = profile_text(profile_data(task))
+    asks: list[Ask[Any]] = [_quality(task, data, rubric) for rubric in rubrics]
+    asks += [_coverage(gold, rubric) for rubric in rubrics] if gold is not None else []
+    answers = desk.ask(asks)
+    marks = [{axis: getattr(answer, axis).score for axis in AXES} for answer in answers[: len(rubrics)]]
+    covered = [_covered(gold, answer) for answer in answers[len(rubrics) :]] if gold is not None else []
+    return [Measured(marked, covered[n] if covered else None) for n, marked in enumerate(marks)]
+
+
+def _quality(task: Task, data: str, rubric: Rubric) -> Ask[QualityAnswer]:
+    values = {"instruction": task.objective, "data": data, "rubric": criteria_text(rubric.criteria)}
+    return Ask("quality", f"quality.{rubric.digest[:12]}", values, QualityAnswer, lambda answer: None)
+
+
+def _coverage(gold: Rubric, rubric: Rubric) -> Ask[CoverageAnswer]:
+    """Which items of `gold` are entailed by which criteria of `rubric`."""
     items, known = list(gold.by_id), set(rubric.by_id)
 
     def check(answer: CoverageAnswer) -> None:
@@ -69,7 +74,10 @@ def measure_coverage(desk: Desk, gold: Rubric, rubric: Rubric) -> Coverage:
                 raise BadAnswer("wrong_ids", f"{item.item_id}: no such criterion: {', '.join(wrong)}")
 
     values = {"items": criteria_text(gold.criteria), "criteria": criteria_text(rubric.criteria)}
-    answer = desk.one(Ask("coverage", f"coverage.{rubric.digest[:12]}", values, CoverageAnswer, check))
+    return Ask("coverage", f"coverage.{rubric.digest[:12]}", values, CoverageAnswer, check)
+
+
+def _covered(gold: Rubric, answer: CoverageAnswer) -> Coverage:
     entailed = {item.item_id: item.criteria for item in answer.items}
     weights = {c.id: abs(Fraction(str(c.weight))) for c in gold.criteria}
     covered = sum((weights[name] for name, criteria in entailed.items() if criteria), start=Fraction(0))

@@ -334,6 +334,24 @@ def test_a_shipped_rubric_is_induced_again_from_its_record(path: Path) -> None:
     assert sciagent("rubric", "lint", str(path))[0] == 0
 
 
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_the_page_shows_the_recorded_marks_of_a_shipped_rubric(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = path.parent / "quality" / path.stem / "answers.json"
+    if not recorded.is_file():
+        pytest.skip("no model has marked this rubric")
+    state = Path.cwd() / "quality"
+    state.mkdir()
+    shutil.copy(recorded, state)
+    root = path.parent.parent.parent
+    monkeypatch.chdir(root)
+    files = [f"rubrics/induced/{folder}{path.name}" for folder in ("skeletons/", "")]
+    code, out, err = sciagent("rubric", "quality", *files, "--judge=handoff:claude", f"--state={state}")
+    assert (code, err, len(out.splitlines())) == (0, "", 2)
+    page = (root / "docs/induction.md").read_text()
+    for line in out.splitlines():
+        assert line in page
+
+
 # ---- lint and freeze
 
 

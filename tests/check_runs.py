@@ -101,7 +101,7 @@ def run_check(
     assert result.reason
     assert "\n" not in result.reason
     if result.level:
-        quotes = QuoteIndex(run)
+        quotes = QuoteIndex(Artifacts(run))
         assert any(quotes.verify(citation).verified for citation in result.citations), result.citations
     return result
 

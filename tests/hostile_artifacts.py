@@ -231,7 +231,7 @@ HOSTILE: dict[str, tuple[str, Callable[[str], bytes], str]] = {
     "hdf5 garbage": ("out/x.h5", lambda mark: b"\x89HDF\r\n\x1a\n" + b"\0" * 200, "not readable as HDF5"),
     "netcdf 3": ("out/x.nc", lambda mark: b"CDF\x01" + b"\0" * 64, "not readable as HDF5"),
     "xlsx bomb": ("out/x.xlsx", lambda mark: zipped({"xl/a.xml": b" " * 40_000_000}), "times its size"),
-    "xlsx entities": ("out/x.xlsx", lambda mark: xlsx_entity_bomb(), "not sound XML"),
+    "xlsx entities": ("out/x.xlsx", lambda mark: xlsx_entity_bomb(), "not a sound XLSX"),
     "xlsx far column": ("out/x.xlsx", lambda mark: xlsx_far_cell("XFD1", 1), "more than 2,000 columns"),
     "xlsx garbage": ("out/x.xlsx", lambda mark: zipped({"a": b""}), "not a sound XLSX"),
     "png bomb": ("out/x.png", lambda mark: png_header(60_000, 60_000), "decompression bomb"),

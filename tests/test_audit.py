@@ -11,6 +11,7 @@ from sample import Cohort, sciagent, write_task
 
 from pytest_sciagent.checks.audit import audit
 from pytest_sciagent.checks.commands import actions, fetched_by, read_by
+from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.models import System
 from pytest_sciagent.runs import Run
 from pytest_sciagent.runs.discover import find_runs
@@ -228,7 +229,7 @@ def test_a_planted_leak_is_found_at_its_line(task: Task, tmp_path: Path, kind: s
     before = REPORT if place == REPORT_NAME else "{}\n{}\n" if place == LOG else ""
     outputs = {} if place == LOG else {place: before + text + "\n"}
     run = frozen(tmp_path, outputs, {"transcript.jsonl": before + text + "\n"} if place == LOG else {})
-    found = [leak for leak in audit(run, task).leaks if leak.kind == kind]
+    found = [leak for leak in audit(Artifacts(run), task).leaks if leak.kind == kind]
     assert found
     path = "logs/transcript.jsonl" if place == LOG else f"output/{place}"
     first = before.count("\n") + 1
@@ -259,7 +260,7 @@ HONEST_LOG = "\n".join(
 
 def test_honest_work_has_no_hit(task: Task, tmp_path: Path) -> None:
     run = frozen(tmp_path, HONEST, {"transcript.jsonl": HONEST_LOG})
-    assert audit(run, task).leaks == ()
+    assert audit(Artifacts(run), task).leaks == ()
 
 
 def test_the_shipped_runs_have_no_hit() -> None:
@@ -269,7 +270,7 @@ def test_the_shipped_runs_have_no_hit() -> None:
         run = Run.load(path)
         task = find_task(run.manifest.task_id, [ROOT / "tasks"])
         assert task is not None
-        found = audit(run, task)
+        found = audit(Artifacts(run), task)
         assert found.leaks == ()
         assert len(found.read) == len(run.files)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_sciagent.checks.recompute import Recalculated, Recomputation
 from pytest_sciagent.evidence import QuoteIndex
+from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.models import Citation
 from pytest_sciagent.runs import Run
 
@@ -1196,4 +1197,6 @@ def test_results_in_any_encoding_can_be_cited(tmp_path: Path, encoding: str) -> 
     run = make_run(tmp_path, {**PLAIN, "results/fit.csv": table}, NAMED)
     result = run_check(UNCERTAINTY, run)
     assert result.level == 0.5
-    assert QuoteIndex(run).verify(Citation(file="results/fit.csv", quote="México,0.21,0.02")).place == "line 2"
+    assert (
+        QuoteIndex(Artifacts(run)).verify(Citation(file="results/fit.csv", quote="México,0.21,0.02")).place == "line 2"
+    )

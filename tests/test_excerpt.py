@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sciagent.evidence import QuoteIndex
+from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.evidence.excerpt import Cues, excerpt
 from pytest_sciagent.evidence.package import build_package
 from pytest_sciagent.findings import parse_findings
@@ -68,13 +69,13 @@ def make_run(root: Path, files: int) -> Run:
 def test_a_package_keeps_its_budget_and_lists_what_is_missing(tmp_path: Path) -> None:
     run = make_run(tmp_path, 40)
     report = parse_findings(run)
-    package = build_package(run, report.findings[0], report.shared, budget=20_000)
+    package = build_package(Artifacts(run), report.findings[0], report.shared, budget=20_000)
     assert sum(len(p.text) for p in package.pieces) <= 20_000 * 1.3
     shown = {p.label for p in package.pieces}
     for entry in run.with_role("result"):
         cut_or_missing = any(line.startswith(f"{entry.path}: ") for line in package.left_out)
         assert cut_or_missing or entry.path in shown
-    again = build_package(Run.load(run.path), report.findings[0], report.shared, budget=20_000)
+    again = build_package(Artifacts(Run.load(run.path)), report.findings[0], report.shared, budget=20_000)
     assert again.digest == package.digest
 
 
@@ -110,11 +111,11 @@ def test_tables_of_binary_formats_are_shown_and_can_be_quoted(tmp_path: Path, su
         frame.to_parquet(output / "results" / "fit.parquet")
     run = freeze(tmp_path / "work", tmp_path / "run", FreezeOptions(task_id="t", system=System(name="s")), {}).run
     report = parse_findings(run)
-    package = build_package(run, report.findings[0], report.shared)
+    package = build_package(Artifacts(run), report.findings[0], report.shared)
     (piece,) = [piece for piece in package.pieces if piece.label == name]
     assert "quantity,value\nslope,0.43212\n" in piece.text
     assert not any(name in line for line in package.left_out)
-    quotes = QuoteIndex(run)
+    quotes = QuoteIndex(Artifacts(run))
     assert quotes.verify(Citation(file=name, quote="slope,0.43212")).verified
     assert not quotes.verify(Citation(file=name, quote="slope,0.43213")).verified
 
@@ -122,6 +123,6 @@ def test_tables_of_binary_formats_are_shown_and_can_be_quoted(tmp_path: Path, su
 def test_a_list_of_what_is_left_out_tells_where_it_ends_itself(tmp_path: Path) -> None:
     run = make_run(tmp_path, 450)
     report = parse_findings(run)
-    package = build_package(run, report.findings[0], report.shared, budget=4_000)
+    package = build_package(Artifacts(run), report.findings[0], report.shared, budget=4_000)
     assert len(package.left_out) == len(package.inventory) == 201
     assert package.left_out[-1].startswith("and ")

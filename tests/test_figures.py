@@ -17,8 +17,9 @@ from PIL import Image
 from sample import QUOTE, Cohort, answer, outcomes
 from test_live_judge import good, options
 
+from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.evidence.figures import NOT_NAMED, ChosenFigures, Figures
-from pytest_sciagent.evidence.isolation import check_image
+from pytest_sciagent.evidence.isolation import Readers
 from pytest_sciagent.evidence.readers import Unreadable
 from pytest_sciagent.findings import parse_findings
 from pytest_sciagent.judging.clients import Image as PromptImage
@@ -74,7 +75,7 @@ def frozen(root: Path, files: dict[str, str | bytes], report: str = REPORT) -> R
 
 def chosen(root: Path, files: dict[str, str | bytes], report: str = REPORT, finding: int = 0) -> ChosenFigures:
     run = frozen(root, files, report)
-    return Figures(run).of(parse_findings(run).findings[finding])
+    return Figures(Artifacts(run)).of(parse_findings(run).findings[finding])
 
 
 def test_named_figures_and_those_spoken_of_by_number_are_sent(tmp_path: Path) -> None:
@@ -126,10 +127,10 @@ def test_what_is_no_sound_image_is_left_out_with_its_reason(tmp_path: Path, name
 
 
 def test_an_image_at_the_limits_is_taken() -> None:
-    facts = check_image(picture(size=(100, 50)), 100, 5000)
+    facts = Readers().check_image(picture(size=(100, 50)), 100, 5000)
     assert (facts["format"], facts["width"], facts["height"]) == ("PNG", 100, 50)
     with pytest.raises(Unreadable, match="100 x 50 pixels"):
-        check_image(picture(size=(100, 50)), 100, 4999)
+        Readers().check_image(picture(size=(100, 50)), 100, 4999)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_captions_of_a_hostile_report_are_found_in_linear_time(tmp_path: Path, u
     report = f"# R\n\n## Finding 1: a\n\n{QUOTE}.\n\n## End\n\n{unit * (1_000_000 // len(unit))}\n"
     run = frozen(tmp_path, {"a.png": picture()}, report)
     started = time.process_time()
-    captions = Figures(run)
+    captions = Figures(Artifacts(run))
     assert time.process_time() - started < 3
     assert captions.of(parse_findings(run).findings[0]).left_out == {"output/a.png": NOT_NAMED}
 

@@ -18,7 +18,7 @@ from hostile_artifacts import HOSTILE, hdf5, npy_header, parquet, pdf, png_heade
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sciagent.evidence.isolation import read_isolated
+from pytest_sciagent.evidence.isolation import Readers
 from pytest_sciagent.evidence.readers import (
     Artifact,
     Table,
@@ -75,24 +75,24 @@ def test_refusals_pass_through_the_child_process(name: str, tmp_path: Path) -> N
     path, build, reason = HOSTILE[name]
     assert needs_isolation(path)
     with pytest.raises(Unreadable, match=reason):
-        read_isolated(path, build(str(tmp_path / "executed")))
+        Readers().read(path, build(str(tmp_path / "executed")))
 
 
 def test_a_reader_that_takes_too_long_is_stopped() -> None:
     with pytest.raises(Unreadable, match=r"the reader was stopped: it took longer than 0\.05 seconds"):
-        read_isolated("x.npy", saved(np.arange(5)), seconds=0.05)
+        Readers().read("x.npy", saved(np.arange(5)), seconds=0.05)
 
 
 def test_a_reader_that_needs_too_much_memory_is_stopped() -> None:
     random = np.random.default_rng(1).random((1_000_000, 2))
-    with pytest.raises(Unreadable, match=r"more than 160 MB of memory|the reader was stopped"):
-        read_isolated("x.npy", saved(random), memory_bytes=160 << 20)
+    with pytest.raises(Unreadable, match=r"more than 24 MB of memory|the reader was stopped"):
+        Readers().read("x.npy", saved(random), memory_bytes=24 << 20)
 
 
 def test_a_dead_child_is_a_reason_and_not_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(Unreadable, match="the reader was stopped: exit code 1"):
-        read_isolated("x.npy", saved(np.arange(5)))
+        Readers().read("x.npy", saved(np.arange(5)))
 
 
 def test_the_child_sees_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_child_sees_nothing_of_the_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SOME_API_KEY", "secret")
     monkeypatch.setattr("sys.executable", str(spy))
     with pytest.raises(Unreadable, match=r"the reader was stopped: key: \[\]"):
-        read_isolated("x.npy", saved(np.arange(2)))
+        Readers().read("x.npy", saved(np.arange(2)))
 
 
 def test_too_large_for_any_reader() -> None:
@@ -343,7 +343,7 @@ def test_parquet() -> None:
             }
         )
     )
-    artifact = read_isolated("x.parquet", data)
+    artifact = Readers().read("x.parquet", data)
     assert artifact == read_artifact("x.parquet", data)
     assert only_table(artifact).rows == (
         ("a", 1.5, 1, "1970-01-01"),
@@ -355,7 +355,7 @@ def test_parquet() -> None:
 
 def test_xlsx() -> None:
     data = xlsx([["name", "x"], ["a", 1.5], ["b", None], ["c", 3]], title="Fits")
-    artifact = read_isolated("x.xlsx", data)
+    artifact = Readers().read("x.xlsx", data)
     table = only_table(artifact)
     assert artifact == read_artifact("x.xlsx", data)
     assert table.column("x") == [1.5, None, 3]
@@ -384,7 +384,7 @@ def test_npy_and_npz() -> None:
     np.savez_compressed(
         out, grid=np.arange(6).reshape(3, 2), cube=np.zeros((2, 2, 2)), day=np.array("2020-01-02", "M8[D]")
     )
-    artifact = read_isolated("x.npz", out.getvalue())
+    artifact = Readers().read("x.npz", out.getvalue())
     grid, day = artifact.tables
     assert artifact.value_at("grid: row 3, column 1") == 5
     assert grid.rows == ((0, 1), (2, 3), (4, 5))
@@ -413,7 +413,7 @@ def test_hdf5() -> None:
         file["names"] = ["a", "b"]
 
     data = hdf5(build)
-    artifact = read_isolated("x.h5", data)
+    artifact = Readers().read("x.h5", data)
     assert artifact == read_artifact("x.h5", data)
     assert artifact.value_at("/fit/slope: row 2, column value") == -0.25
     assert artifact.value_at("/matrix: row 2, column 0") == 2
@@ -427,7 +427,7 @@ def test_images_give_their_size() -> None:
 
 
 def test_pdf_text() -> None:
-    artifact = read_isolated("x.pdf", pdf(b"BT /F1 12 Tf 20 100 Td (slope 0.25 per decade) Tj ET"))
+    artifact = Readers().read("x.pdf", pdf(b"BT /F1 12 Tf 20 100 Td (slope 0.25 per decade) Tj ET"))
     assert artifact.kind == "pdf"
     assert artifact.text == "[page 1]\nslope 0.25 per decade"
     assert artifact.facts == {"pages": 1}

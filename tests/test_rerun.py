@@ -10,6 +10,7 @@ from sample import Cohort
 
 from pytest_sciagent.checks.rerun import from_rerun, rerun, scripts_to_run
 from pytest_sciagent.digest import sha256_bytes
+from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.evidence.sandbox import isolation_available
 from pytest_sciagent.findings import parse_findings
 from pytest_sciagent.models import System
@@ -65,7 +66,7 @@ def make(root: Path, total: str, second: str = "output/code/fit.py", extra: str 
 @needs_sandbox
 def test_honest_results_are_reproduced_times_aside(tmp_path: Path) -> None:
     run, task = make(tmp_path, "13.0")
-    found = rerun(run, task, parse_findings(run), 60)
+    found = rerun(Artifacts(run), task, parse_findings(run), 60)
     assert found.problem is None
     assert set(found.reproduced) == {"output/results/sum.csv", "output/results/sum.json"}
     (number,) = from_rerun(found, ["output/results/sum.csv"])
@@ -76,7 +77,7 @@ def test_honest_results_are_reproduced_times_aside(tmp_path: Path) -> None:
 @needs_sandbox
 def test_planted_results_are_told_and_confirm_nothing(tmp_path: Path) -> None:
     run, task = make(tmp_path, "99.0")
-    found = rerun(run, task, parse_findings(run), 60)
+    found = rerun(Artifacts(run), task, parse_findings(run), 60)
     assert set(found.different) == {"output/results/sum.csv", "output/results/sum.json"}
     (number,) = from_rerun(found, ["output/results/sum.csv"])
     assert number.outcome == "differs"
@@ -85,7 +86,7 @@ def test_planted_results_are_told_and_confirm_nothing(tmp_path: Path) -> None:
 @needs_sandbox
 def test_a_script_that_fails_or_never_ends_stops_nobody(tmp_path: Path) -> None:
     run, task = make(tmp_path, "13.0", "output/code/loop.py", "while True: pass\n")
-    found = rerun(run, task, parse_findings(run), 6)
+    found = rerun(Artifacts(run), task, parse_findings(run), 6)
     assert found.commands == ("output/code/fit.py", "output/code/loop.py")
     assert found.problem is not None
     assert "loop.py" in found.problem
@@ -95,10 +96,10 @@ def test_a_script_that_fails_or_never_ends_stops_nobody(tmp_path: Path) -> None:
 @needs_sandbox
 def test_a_rerun_is_kept_for_this_run_and_these_data(tmp_path: Path) -> None:
     run, task = make(tmp_path, "13.0")
-    first = rerun(run, task, parse_findings(run), 60, cache=tmp_path / "cache")
+    first = rerun(Artifacts(run), task, parse_findings(run), 60, cache=tmp_path / "cache")
     (kept,) = (tmp_path / "cache").iterdir()
     kept.write_text(json.dumps({"commands": ["x"], "problem": "kept"}))
-    again = rerun(run, task, parse_findings(run), 60, cache=tmp_path / "cache")
+    again = rerun(Artifacts(run), task, parse_findings(run), 60, cache=tmp_path / "cache")
     assert first.problem is None
     assert (again.commands, again.problem) == (("x",), "kept")
 
@@ -109,14 +110,17 @@ def test_only_scripts_that_the_reproduction_section_names_are_run(tmp_path: Path
     silent, task = make(tmp_path / "b", "13.0")
     report = parse_findings(silent)
     without = report.__class__(report.findings, (), report.notes)
-    assert rerun(silent, task, without, 5).problem == "the reproduction section names no Python script of the run"
+    assert (
+        rerun(Artifacts(silent), task, without, 5).problem
+        == "the reproduction section names no Python script of the run"
+    )
 
 
 @needs_sandbox
 def test_a_script_that_writes_constants_confirms_nothing(tmp_path: Path) -> None:
     constant = "open('output/results/sum.csv', 'w').write('n,total\\n3,13.0\\n')\n"
     run, task = make(tmp_path, "13.0", "output/code/plant.py", constant)
-    found = rerun(run, task, parse_findings(run), 60)
+    found = rerun(Artifacts(run), task, parse_findings(run), 60)
     assert "output/results/sum.csv" in found.different
     (number,) = from_rerun(found, ["output/results/sum.csv"])
     assert number.outcome == "differs"
@@ -126,7 +130,7 @@ def test_a_script_that_writes_constants_confirms_nothing(tmp_path: Path) -> None
 def test_a_link_that_a_script_leaves_is_not_followed(tmp_path: Path) -> None:
     link = "import os\nos.remove('output/results/sum.csv')\nos.symlink('/etc/hostname', 'output/results/sum.csv')\n"
     run, task = make(tmp_path, "13.0", "output/code/link.py", link)
-    found = rerun(run, task, parse_findings(run), 60)
+    found = rerun(Artifacts(run), task, parse_findings(run), 60)
     assert "output/results/sum.csv" in found.missing
 
 

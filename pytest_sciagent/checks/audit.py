@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from pydantic import JsonValue
 
-from ..evidence.citations import readable_text
+from ..evidence.artifacts import MAX_TEXT_BYTES, Artifacts
 from ..models import FileEntry
 from ..runs import Run, UnsafeFile
 from ..tasks import Task
@@ -27,7 +27,6 @@ from .commands import Action, actions, decoded_lines, fetched_by, fetched_in_cod
 
 MAX_HITS = 500
 MAX_TOLD = 12
-_MAX_TEXT = 20_000_000
 _CODE = ("analysis_source", "notebook")
 _DATA = vocabulary(".csv .tsv .parquet .feather .npy .npz .h5 .hdf5 .mat .xlsx .png .jpg .jpeg .gif .tif .tiff")
 _HIDDEN_FILE = re.compile(
@@ -61,26 +60,26 @@ class Audit:
     unread: tuple[str, ...]
 
 
-def audit(run: Run, task: Task) -> Audit:
-    """Search every readable file of `run` and all file names."""
-    hidden = Hidden(task)
+def audit(artifacts: Artifacts, task: Task) -> Audit:
+    """Search every readable file of a run and all file names."""
+    run, hidden = artifacts.run, Hidden(task)
     found: list[Leak] = []
     read: list[str] = []
     unread: list[str] = []
-    texts: dict[str, str] = {}
+    inside = _Inside(run, task)
     for entry in run.manifest.files:
         name = Lines([(0, entry.path)])
         found += (Leak(x.kind, x.file, None, x.what, entry.path) for x in hidden.sources(entry.path, name))
         if entry.role == "figure" and not entry.path.endswith((".svg", ".pdf")):
             continue
         try:
-            texts[entry.path] = readable_text(run, entry.path)[:_MAX_TEXT]
-            read.append(entry.path)
+            text = artifacts.readable(entry.path)[:MAX_TEXT_BYTES]
         except UnsafeFile as error:
             unread.append(str(error))
-    for path, text in texts.items():
-        found += _in_text(run.files[path], text, hidden, task)
-    found += _done(run, task, texts)
+            continue
+        read.append(entry.path)
+        found += _in_text(entry, text, hidden, task)
+        found += _done(entry, text, inside)
     ordered = sorted(dict.fromkeys(found), key=lambda leak: (leak.file, leak.line or 0, leak.kind, leak.what))
     return Audit(tuple(ordered[:MAX_HITS]), tuple(read), tuple(unread))
 
@@ -133,19 +132,17 @@ def _late(path: str, lines: Lines, t0: str) -> Iterator[Leak]:
 # ---- what was done
 
 
-def _done(run: Run, task: Task, texts: dict[str, str]) -> Iterator[Leak]:
-    """Reads from outside the workspace and from a network, by what logs and code say."""
-    inside = _Inside(run, task)
-    for path, text in texts.items():
-        role = run.files[path].role
-        if path.startswith("logs/"):
-            yield from _by_log(path, actions(text), inside)
-        elif role in _CODE:
-            for number, opened in opened_in_code(text):
-                if not opened.startswith("../") and inside.is_outside(opened):
-                    yield Leak("outside read", path, number, f"opens {opened}", passage(text.split("\n")[number - 1]))
-            for number, call in fetched_in_code(text):
-                yield Leak("network read", path, number, f"calls {call}", passage(text.split("\n")[number - 1], call))
+def _done(entry: FileEntry, text: str, inside: _Inside) -> Iterator[Leak]:
+    """Reads from outside the workspace and from a network, by what a log or code says."""
+    path = entry.path
+    if path.startswith("logs/"):
+        yield from _by_log(path, actions(text), inside)
+    elif entry.role in _CODE:
+        for number, opened in opened_in_code(text):
+            if not opened.startswith("../") and inside.is_outside(opened):
+                yield Leak("outside read", path, number, f"opens {opened}", passage(text.split("\n")[number - 1]))
+        for number, call in fetched_in_code(text):
+            yield Leak("network read", path, number, f"calls {call}", passage(text.split("\n")[number - 1], call))
 
 
 def _by_log(path: str, done: Iterable[Action], inside: _Inside) -> Iterator[Leak]:
@@ -207,7 +204,7 @@ def leak_facts(context: CheckContext) -> CheckResult | None:
     """5.1: what the audit found, for the judge; None where there is nothing to tell, so that no question changes."""
     if context.task is None:
         return None
-    found = _audited(context.run, context.task).leaks
+    found = _audited(context.artifacts, context.task).leaks
     if not found:
         return None
     told: list[JsonValue] = [
@@ -219,9 +216,9 @@ def leak_facts(context: CheckContext) -> CheckResult | None:
 
 
 @lru_cache(maxsize=2)
-def _audited(run: Run, task: Task) -> Audit:
+def _audited(artifacts: Artifacts, task: Task) -> Audit:
     """The findings of a run share one audit; their checks come one after the other, so that two are kept at most."""
-    return audit(run, task)
+    return audit(artifacts, task)
 
 
 def counts(leaks: Iterable[Leak]) -> dict[str, JsonValue]:

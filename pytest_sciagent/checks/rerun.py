@@ -22,7 +22,6 @@ from ..digest import sha256_json
 from ..documents import plain_json
 from ..errors import SciagentError
 from ..evidence.artifacts import MAX_ARTIFACT_BYTES, Artifacts
-from ..evidence.isolation import read_isolated
 from ..evidence.readers import Artifact, Unreadable
 from ..evidence.sandbox import Limits, SandboxUnavailable, run_sandboxed
 from ..findings import ParsedReport
@@ -59,11 +58,17 @@ class Rerun:
 
 
 def rerun(
-    run: Run, task: Task, report: ParsedReport, seconds: float, *, unsafe: bool = False, cache: Path | None = None
+    artifacts: Artifacts,
+    task: Task,
+    report: ParsedReport,
+    seconds: float,
+    *,
+    unsafe: bool = False,
+    cache: Path | None = None,
 ) -> Rerun:
     """Run the scripts that the report's reproduction section names over the task's data, within `seconds` in all."""
     data = {f.path: f.sha256 for f in task.manifest.files}
-    key = sha256_json({"version": 3, "tree": run.manifest.tree_sha256, "data": data, "seconds": seconds})
+    key = sha256_json({"version": 3, "tree": artifacts.run.manifest.tree_sha256, "data": data, "seconds": seconds})
     kept = cache / f"rerun-{key[:32]}.json" if cache is not None else None
     if kept is not None and kept.is_file():
         try:
@@ -74,7 +79,7 @@ def rerun(
             kept.unlink(missing_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="sciagent-rerun-"))
     try:
-        found = _rerun(run, task, report, seconds, folder, unsafe)
+        found = _rerun(artifacts, task, report, seconds, folder, unsafe)
     except SandboxUnavailable as error:
         return Rerun(problem=one_line(str(error), 300))
     except Exception as error:  # what an agent's code leaves behind may be anything
@@ -100,9 +105,10 @@ def scripts_to_run(run: Run, report: ParsedReport) -> list[str]:
     return named
 
 
-def _rerun(run: Run, task: Task, report: ParsedReport, seconds: float, folder: Path, unsafe: bool) -> Rerun:
+def _rerun(artifacts: Artifacts, task: Task, report: ParsedReport, seconds: float, folder: Path, unsafe: bool) -> Rerun:
     """Once over the task's data, and once over a part of them with the values of each column drawn anew: a result that
     comes out the same from both does not follow from the data, and confirms nothing."""
+    run = artifacts.run
     scripts = scripts_to_run(run, report)
     if not scripts:
         return Rerun(problem="the reproduction section names no Python script of the run")
@@ -113,7 +119,7 @@ def _rerun(run: Run, task: Task, report: ParsedReport, seconds: float, folder: P
     commands, problem = _run_scripts(run, scripts, data, true, ends, unsafe)
     _run_scripts(run, scripts, {path: _drawn_anew(path, raw) for path, raw in data.items()}, control, ends, unsafe)
     taken = round(time.monotonic() - started, 1)
-    return replace(_compared(run, true, control, commands, problem), seconds=taken)
+    return replace(_compared(artifacts, true, control, commands, problem), seconds=taken)
 
 
 def _run_scripts(
@@ -166,9 +172,9 @@ def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _compared(run: Run, true: Path, control: Path, commands: tuple[str, ...], problem: str | None) -> Rerun:
+def _compared(artifacts: Artifacts, true: Path, control: Path, commands: tuple[str, ...], problem: str | None) -> Rerun:
     groups: dict[str, list[str]] = {"reproduced": [], "different": [], "missing": []}
-    artifacts = Artifacts(run)
+    run = artifacts.run
     for entry in run.with_role("result"):
         frozen = artifacts.get(entry.path)
         data = _result(true, entry.path)
@@ -176,8 +182,9 @@ def _compared(run: Run, true: Path, control: Path, commands: tuple[str, ...], pr
             groups["missing"].append(entry.path)
             continue
         other = _result(control, entry.path)
-        same = data == run.read_bytes(entry.path) or _same(frozen, _read(entry.path, data))
-        follows = other is None or not (other == data or _same(_read(entry.path, data), _read(entry.path, other)))
+        new = _read(artifacts, entry.path, data)
+        same = data == run.read_bytes(entry.path) or _same(frozen, new)
+        follows = other is None or not (other == data or _same(new, _read(artifacts, entry.path, other)))
         groups["reproduced" if same and follows else "different"].append(entry.path)
     reproduced, different, missing = (tuple(groups[name]) for name in ("reproduced", "different", "missing"))
     return Rerun(commands, problem=problem, reproduced=reproduced, different=different, missing=missing)
@@ -191,9 +198,9 @@ def _result(folder: Path, path: str) -> bytes | None:
         return None
 
 
-def _read(path: str, data: bytes) -> Artifact | None:
+def _read(artifacts: Artifacts, path: str, data: bytes) -> Artifact | None:
     try:
-        return read_isolated(path, data)
+        return artifacts.read(path, data)
     except Unreadable:
         return None
 

@@ -27,10 +27,12 @@ def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int
     Exit code 0: no hit. 1: there are hits.
     """
     from ..checks.audit import audit as audit_run
+    from ..evidence.artifacts import Artifacts
+    from ..evidence.isolation import Readers
     from ..runs import Run
     from ..tasks import find_task, task_folders
 
-    total = 0
+    total, readers = 0, Readers()
     for path in find(runs):
         run = Run.load(path)
         problems = run.problems()
@@ -39,7 +41,7 @@ def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int
         task = find_task(run.manifest.task_id, task_folders(tasks, Path.cwd()))
         if task is None:
             raise SciagentError(f"no task named {run.manifest.task_id!r}: name its folder with --tasks", path=path)
-        found = audit_run(run, task)
+        found = audit_run(Artifacts(run, readers), task)
         total += len(found.leaks)
         if as_json:
             for leak in found.leaks:

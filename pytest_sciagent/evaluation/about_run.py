@@ -155,7 +155,7 @@ class AboutRun:
             return None
         if self.task is None:
             return Rerun(problem=f"the task {self.run.manifest.task_id} is not known, so there are no data to run on")
-        return rerun(self.run, self.task, self.report, wish.seconds, unsafe=wish.unsafe, cache=self.cache)
+        return rerun(self.artifacts, self.task, self.report, wish.seconds, unsafe=wish.unsafe, cache=self.cache)
 
     @cached_property
     def _reference_values(self) -> dict[str, float]:

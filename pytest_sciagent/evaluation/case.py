@@ -12,7 +12,8 @@ from pydantic import JsonValue
 
 from ..checks import CheckContext, CheckResult, amendment, find_check
 from ..evidence import QuoteIndex
-from ..evidence.artifacts import Artifacts
+from ..evidence.artifacts import Artifacts, ReadingLimits
+from ..evidence.isolation import Readers
 from ..findings import ParsedReport, parse_findings
 from ..judging.judge import Judge, RecordedJudge
 from ..judging.panel import panel_of
@@ -47,6 +48,7 @@ class Case:
     images: whether judges are sent figures as images.
     templates: the words of the prompts.
     memory: what the run's model knew of the task beforehand, by a memory probe; None where there is none.
+    readers, reading: the process that reads binary formats, and what the reading of the run may take (`Artifacts`).
     """
 
     run: Run
@@ -61,6 +63,8 @@ class Case:
     images: bool = False
     templates: Templates = PACKAGED
     memory: dict[str, JsonValue] | None = None
+    readers: Readers | None = None
+    reading: ReadingLimits | None = None
     _facts: dict[tuple[str, tuple[Requirement, ...], str | None, str], CheckResult | None] = field(default_factory=dict)
     _canaries: set[str] = field(default_factory=set)
 
@@ -70,11 +74,11 @@ class Case:
 
     @cached_property
     def artifacts(self) -> Artifacts:
-        return Artifacts(self.run)
+        return Artifacts(self.run, self.readers, self.reading)
 
     @cached_property
     def quotes(self) -> QuoteIndex:
-        return QuoteIndex(self.run)
+        return QuoteIndex(self.artifacts)
 
     @cached_property
     def findings(self) -> dict[str, Finding]:
@@ -249,7 +253,7 @@ class Case:
 
     @cached_property
     def questions(self) -> Questions:
-        return Questions(self.run, self.task, self.report, self.templates, self.images)
+        return Questions(self.artifacts, self.task, self.report, self.templates, self.images)
 
     def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
         if finding_id is None:

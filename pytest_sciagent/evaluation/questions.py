@@ -10,13 +10,13 @@ from itertools import islice
 
 from ..digest import sha256_json
 from ..evidence import EvidencePackage, Figures, Piece, build_package
+from ..evidence.artifacts import Artifacts
 from ..evidence.injection import MAX_FLAGS, Flag, find_instructions
 from ..findings import ParsedReport
 from ..judging.clients import Image, Prompt
 from ..judging.prompts import PACKAGED, Templates, answer_schema, figure_digest
 from ..judging.requests import Request
 from ..models import CANARY, Card, Criterion, Finding, Levels, QuestionKind
-from ..runs import Run
 from ..tasks import Task
 
 
@@ -24,7 +24,7 @@ from ..tasks import Task
 class Questions:
     """Makes the questions of one run; what they share is made once. `images`: judges are sent figures as well."""
 
-    run: Run
+    artifacts: Artifacts
     task: Task | None
     report: ParsedReport
     templates: Templates = PACKAGED
@@ -80,13 +80,13 @@ class Questions:
 
     @cached_property
     def _figures(self) -> Figures:
-        return Figures(self.run)
+        return Figures(self.artifacts)
 
     def package(self, finding: Finding) -> EvidencePackage:
         """What judges are shown of the run for `finding`."""
         if finding.id not in self._packages:
             figures = self._figures.of(finding) if self.images else None
-            self._packages[finding.id] = build_package(self.run, finding, self.report.shared, figures=figures)
+            self._packages[finding.id] = build_package(self.artifacts, finding, self.report.shared, figures=figures)
         return self._packages[finding.id]
 
     def _material(self, finding: Finding) -> str:

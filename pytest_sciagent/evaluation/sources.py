@@ -8,6 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from ..checks import CheckContext, CheckResult, find_check
+from ..evidence.artifacts import ReadingLimits
+from ..evidence.isolation import Readers
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
@@ -27,6 +29,7 @@ class Sources:
     rerun: whether, and for how long, runs' own code is run again.
     canary, images: whether judges are also asked a criterion that nothing can meet, and sent figures (see `Case`).
     templates: the words of the prompts.
+    reading: what the reading of one run may take; None for what `Artifacts` allows.
     session: the session whose own failed calls are told; those of others are questions that are still open.
     """
 
@@ -39,10 +42,16 @@ class Sources:
     images: bool = False
     templates: Templates = PACKAGED
     session: str | None = None
+    reading: ReadingLimits | None = None
 
     @cached_property
     def task_folders(self) -> list[Path]:
         return task_folders(self.tasks, self.rootdir)
+
+    @cached_property
+    def readers(self) -> Readers:
+        """The process that reads binary formats for all runs."""
+        return Readers()
 
     @property
     def work(self) -> Path:
@@ -105,4 +114,6 @@ def open_case(
         sources.images,
         sources.templates,
         memory_of(run.manifest, sources.probes),
+        sources.readers,
+        sources.reading,
     )

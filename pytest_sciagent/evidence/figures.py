@@ -16,7 +16,7 @@ from ..findings.run_files import RunFiles
 from ..models import Finding
 from ..runs import Run, UnsafeFile
 from ..text import one_line
-from .isolation import check_image
+from .artifacts import Artifacts
 from .readers import Unreadable
 
 MAX_FIGURES = 8
@@ -62,9 +62,10 @@ class ChosenFigures:
 class Figures:
     """The figures of one run; each is read and decoded once."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._captions = _captions(run)
+    def __init__(self, artifacts: Artifacts) -> None:
+        self._artifacts = artifacts
+        self._run = artifacts.run
+        self._captions = _captions(artifacts.run)
         self._read: dict[str, Figure | str] = {}
 
     def of(self, finding: Finding) -> ChosenFigures:
@@ -92,7 +93,7 @@ class Figures:
         """The image at `path`, or why it is not sent."""
         if path not in self._read:
             try:
-                media_type, data = _image(self._run, path)
+                media_type, data = _image(self._artifacts, path)
                 self._read[path] = Figure(path, self._captions.get(path, ""), media_type, data)
             except (Unreadable, UnsafeFile) as error:
                 self._read[path] = one_line(f"a figure that is not sent: {error}", 200)
@@ -104,7 +105,7 @@ def is_drawing(path: str) -> bool:
     return path.lower().endswith(".svg")
 
 
-def _image(run: Run, path: str) -> tuple[str, bytes]:
+def _image(artifacts: Artifacts, path: str) -> tuple[str, bytes]:
     """Media type and bytes of an image, checked.
 
     Raises:
@@ -115,10 +116,11 @@ def _image(run: Run, path: str) -> tuple[str, bytes]:
     if suffix not in _TYPES:
         raise Unreadable(f"{suffix or 'no'} format; PNG and JPEG are sent")
     wanted, media_type = _TYPES[suffix]
-    if run.files[path].bytes > MAX_IMAGE_BYTES:
-        raise Unreadable(f"{run.files[path].bytes:,} bytes, more than {MAX_IMAGE_BYTES:,}")
-    data = run.read_bytes(path, MAX_IMAGE_BYTES)
-    facts = check_image(data, MAX_SIDE, MAX_PIXELS)
+    size = artifacts.run.files[path].bytes
+    if size > MAX_IMAGE_BYTES:
+        raise Unreadable(f"{size:,} bytes, more than {MAX_IMAGE_BYTES:,}")
+    data = artifacts.run.read_bytes(path, MAX_IMAGE_BYTES)
+    facts = artifacts.check_image(data, MAX_SIDE, MAX_PIXELS)
     if facts["format"] != wanted:
         raise Unreadable(f"it is named {suffix} and is {facts['format']}")
     return media_type, data

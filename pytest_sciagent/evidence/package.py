@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from ..digest import sha256_bytes, sha256_json
 from ..models import Finding, Section
 from ..runs import Run, UnsafeFile
 from ..text import clean
-from .citations import readable_text
+from .artifacts import Artifacts
 from .excerpt import Cues, excerpt
 from .figures import ChosenFigures, Figure, is_drawing
 
@@ -52,18 +52,32 @@ class EvidencePackage:
         return sha256_json(parts | {"figures": [f.identity for f in self.figures]} if self.figures else parts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text that may be shown, its length, and how to get it: of many texts only few are needed, and none at once."""
+
+    label: str
+    length: int
+    load: Callable[[], str]
+
+    @classmethod
+    def of(cls, label: str, text: str) -> _Text:
+        return cls(label, len(text), lambda: text)
+
+
 def build_package(
-    run: Run,
+    artifacts: Artifacts,
     finding: Finding,
     shared: Sequence[Section],
     budget: int = BUDGET,
     figures: ChosenFigures | None = None,
 ) -> EvidencePackage:
-    """Select the evidence for `finding`: its own section, the report's shared sections, the files it names, then the
-    run's other text files, largest share to the named ones. The same run and finding give the same package.
+    """Select the evidence for `finding` of a run: its own section, the report's shared sections, the files it names,
+    then the run's other text files, largest share to the named ones. The same run and finding give the same package.
 
     figures: what is sent as images; None where the judge is sent text alone.
     """
+    run = artifacts.run
     report = run.manifest.report or "report"
     cues = Cues.of(finding.section.text)
     own = (f"{report} (the finding's own section)", clean(finding.section.text))
@@ -71,24 +85,25 @@ def build_package(
     pieces = [Piece(own[0], *excerpt(report, own[1], int(budget * own_share), cues))]
     rest = budget - len(pieces[0].text)
     pieces += _fill(
-        [(f"{report} (shared section from line {s.start})", clean(s.text)) for s in shared],
+        [_Text.of(f"{report} (shared section from line {s.start})", clean(s.text)) for s in shared],
         int(rest * SHARED_SHARE),
         cues,
     )
     rest = budget - sum(len(p.text) for p in pieces)
     named = [path for path in finding.artifacts if path in run.files]
-    others = [path for path in run.files if path not in set(named) and path != run.manifest.report]
+    taken = {*named, run.manifest.report}
+    others = [path for path in run.files if path not in taken]
     files: list[Piece] = []
-    unreadable: list[str] = []
+    unreadable: dict[str, str] = {}
     for group in (_by_role(run, named), _by_role(run, others)):
         texts = []
         for path in group:
             try:
                 if run.files[path].role in _TEXTLESS and not (figures is not None and is_drawing(path)):
                     raise UnsafeFile(_why_no_text(path, figures))
-                texts.append((path, clean(readable_text(run, path))))
+                texts.append(_Text(path, len(artifacts.shown(path)), partial(artifacts.shown, path)))
             except UnsafeFile as error:
-                unreadable.append(f"{path}: {error}")
+                unreadable[path] = f"{path}: {error}"
         filled = _fill(texts, rest, cues)
         rest -= sum(len(p.text) for p in filled)
         files += filled
@@ -96,12 +111,10 @@ def build_package(
     shown = {p.label for p in files}
     left_out = [f"{p.label}: {p.cut:,} characters cut" for p in pieces if p.cut]
     left_out += [
-        f"{path}: not shown, no room"
-        for path in [*named, *others]
-        if path not in shown and not _listed(path, unreadable)
+        f"{path}: not shown, no room" for path in [*named, *others] if path not in shown and path not in unreadable
     ]
-    sent = tuple(f"{figure.path}: " for figure in figures.sent) if figures is not None else ()
-    left_out += [note for note in unreadable if not note.startswith(sent)]
+    sent = {figure.path for figure in figures.sent} if figures is not None else set()
+    left_out += [note for path, note in unreadable.items() if path not in sent]
     inventory = [f"{f.path} ({f.role}, {f.bytes:,} bytes)" for f in run.manifest.files]
     sent_figures = figures.sent if figures is not None else ()
     return EvidencePackage(tuple(pieces), _listing(inventory), _listing(left_out), sent_figures)
@@ -119,34 +132,30 @@ def _why_no_text(path: str, figures: ChosenFigures | None) -> str:
     return figures.left_out.get(path, "sent as an image")
 
 
-def _listed(path: str, notes: Sequence[str]) -> bool:
-    return any(note.startswith(f"{path}: ") for note in notes)
-
-
 def _by_role(run: Run, paths: Sequence[str]) -> list[str]:
     return sorted(paths, key=lambda p: (_ROLE_ORDER.index(run.files[p].role), p))
 
 
-def _fill(texts: Sequence[tuple[str, str]], room: int, cues: Cues) -> list[Piece]:
+def _fill(texts: Sequence[_Text], room: int, cues: Cues) -> list[Piece]:
     """Share `room` among the texts: small ones whole, the rest an equal share; none smaller than `MIN_PIECE`.
 
     Where even that does not go round, the texts that speak most of the finding are shown.
     """
     shares: dict[int, int] = {}
-    order = sorted(range(len(texts)), key=lambda i: (len(texts[i][1]), i))
+    order = sorted(range(len(texts)), key=lambda i: (texts[i].length, i))
     if room < MIN_PIECE * len(texts):
-        best = sorted(order, key=lambda i: (-cues.score(texts[i][0] + texts[i][1][:4000]), i))
+        best = sorted(order, key=lambda i: (-cues.score(texts[i].label + texts[i].load()[:4000]), i))
         kept = set(best[: max(room // MIN_PIECE, 0)])
         order = [i for i in order if i in kept]
     left = room
     for position, index in enumerate(order):
         share = left // (len(order) - position)
-        shares[index] = min(len(texts[index][1]), share)
+        shares[index] = min(texts[index].length, share)
         left -= shares[index]
     pieces = []
-    for index, (label, text) in enumerate(texts):
+    for index, text in enumerate(texts):
         share = shares.get(index, 0)
-        if not text or (share < len(text) and share < MIN_PIECE):
+        if not text.length or (share < text.length and share < MIN_PIECE):
             continue
-        pieces.append(Piece(label, *excerpt(label, text, share, cues)))
+        pieces.append(Piece(text.label, *excerpt(text.label, text.load(), share, cues)))
     return pieces

@@ -24,6 +24,7 @@ __all__ = [
     "Table",
     "Unreadable",
     "json_values",
+    "libraries",
     "needs_isolation",
     "read_artifact",
     "resolve_pointer",
@@ -57,6 +58,17 @@ _ISOLATED: Mapping[str, Reader] = MappingProxyType(
     | _reader(read_pdf, ".pdf")
     | _reader(read_image, ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 )
+_LIBRARIES: Mapping[Reader, tuple[str, ...]] = MappingProxyType(
+    {
+        read_parquet: ("pyarrow.parquet",),
+        read_xlsx: ("openpyxl",),
+        read_npy: ("numpy",),
+        read_npz: ("numpy",),
+        read_hdf5: ("h5py",),
+        read_pdf: ("pypdf",),
+        read_image: ("PIL.Image",),
+    }
+)
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".rds", ".rda", ".rdata", ".mat", ".sav", ".dill")
 _ARCHIVES = (".zip", ".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".7z", ".rar", ".whl", ".jar")
 _PICKLE_PROTOCOLS = frozenset(range(2, 6))
@@ -84,6 +96,12 @@ def read_artifact(path: str, data: bytes) -> Artifact:
 def needs_isolation(path: str) -> bool:
     """Whether the reader for `path` should run in a child process."""
     return _suffix(path) in _ISOLATED
+
+
+def libraries(path: str) -> tuple[str, ...]:
+    """The modules that the reader for `path` in a child process will import."""
+    reader = _ISOLATED.get(_suffix(path))
+    return _LIBRARIES[reader] if reader is not None else ()
 
 
 def _suffix(path: str) -> str:

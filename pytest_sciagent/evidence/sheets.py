@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterable
 from typing import Any
+from zipfile import BadZipFile
 
 from .arrays import open_zip
 from .tables import (
@@ -24,6 +26,12 @@ from .tables import (
 )
 
 BATCH = 1024
+# XML parsers raise a SyntaxError, and defusedxml, which openpyxl takes where it is installed, a ValueError: both stop
+# entity bombs, and are told alike.
+_UNSOUND = (
+    *(BadZipFile, zlib.error, SyntaxError, KeyError, ValueError),
+    *(TypeError, AttributeError, IndexError, OSError, EOFError),
+)
 
 
 def read_parquet(data: bytes) -> Artifact:
@@ -85,9 +93,6 @@ def read_xlsx(data: bytes) -> Artifact:
     Raises:
         Unreadable: not XLSX, a ZIP bomb, more than 2,000 columns.
     """
-    import zlib
-    from zipfile import BadZipFile
-
     from openpyxl import load_workbook
 
     open_zip(data).close()
@@ -104,10 +109,8 @@ def read_xlsx(data: bytes) -> Artifact:
         book.close()
     except Unreadable:
         raise
-    except (BadZipFile, zlib.error, KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, EOFError):
+    except _UNSOUND:
         raise Unreadable("not a sound XLSX workbook") from None
-    except SyntaxError as error:  # the XML parser's errors are of this class; it also stops entity bombs
-        raise Unreadable(f"not sound XML: {error}") from None
     return Artifact("table", render(tables), tuple(tables), {"sheets": facts})
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -19,7 +20,12 @@ _WORD = re.compile(r"[a-zµ]+|\d+(?:\.\d+)?")
 
 def words(name: str) -> tuple[str, ...]:
     """The lower-case words and numbers of a name: `slopeStd_lo95` gives slope, std, lo, 95."""
-    return tuple(_WORD.findall(_CAMEL.sub(" ", name[:300]).lower()))
+    return _words(name[:300])
+
+
+@lru_cache(8192)  # every check asks after the same names, and after each in several ways
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(_CAMEL.sub(" ", name).lower()))
 
 
 def vocabulary(text: str) -> frozenset[str]:

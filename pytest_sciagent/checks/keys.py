@@ -6,6 +6,7 @@ Only names of columns and keys and short labels are read here, never prose.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from .columns import uncertainty_kind, vocabulary, words
@@ -42,6 +43,7 @@ _COUNTED = vocabulary(
 )
 
 
+@lru_cache(8192)  # asked for each word of each name
 def set_role(name: str, in_code: bool = False) -> SetRole | None:
     """Whether a name is that of a set which forms a claim, or of one that checks it."""
     found = set(words(name))

@@ -20,7 +20,7 @@ from .scope import Result, Scope, Stored, scope_of
 from .second_stage import Released
 from .sets import Overlap, Sets, find_sets
 from .times import Event, LogEntry, Moment, events, log_entries, moment, script_name
-from .values import is_number, json_objects, listed
+from .values import is_number, listed
 
 _SHOWN = 6
 
@@ -294,7 +294,7 @@ class Separation:
 
 def _rule_labels(result: Result) -> set[str]:
     found = (
-        {label for _, node in json_objects(result.data, 2_000) for key in node if (label := k.rule_label(key))}
+        {label for _, node in result.objects[:2_000] for key in node if (label := k.rule_label(key))}
         if result.data
         else set()
     )
@@ -309,7 +309,7 @@ def _rule_labels(result: Result) -> set[str]:
 def _decisions(result: Result, separation: Separation, whole: bool) -> Iterator[tuple[Stored, str]]:
     """The decisions in a record; where it is not `whole` about the check, those that stand with the second set."""
     labels = {label for label in _rule_labels(result) if separation.quotes(label)}
-    for place, node in json_objects(result.data) if result.data is not None else ():
+    for place, node in result.objects:
         for key, value in node.items():
             steps = (*place.split("/"), key)
             label = next((x for x in map(k.rule_label, steps) if x), None)
@@ -336,7 +336,7 @@ def has_result(result: Result) -> bool:
         return any(is_number(cell) for table in result.tables for row in table.rows for cell in row)
     return any(
         is_number(v) or (isinstance(v, list) and any(map(is_number, v))) or k.is_decision(key, v)
-        for _, node in json_objects(result.data)
+        for _, node in result.objects
         for key, v in node.items()
         if moment(v) is None
     )

@@ -10,7 +10,7 @@ from typing import Any
 from ..evidence.readers import Table
 from . import columns as c
 from .scope import Result, Stored
-from .values import as_float, is_number, json_objects
+from .values import as_float, is_number
 
 _RUN_KEY = re.compile(r"(?:.*[_ -])?(seed|run)[_= -]?(\d{1,12})", re.IGNORECASE)
 _RUN_PATH = re.compile(r"(?<![A-Za-z])(seed|run)[_=-]?(\d{1,12})(?=[/_.-]|$)", re.IGNORECASE)
@@ -30,7 +30,7 @@ class RunResults:
         for table in result.tables:
             self._add_table(result, table)
         if result.data is not None:
-            for place, node in json_objects(result.data, 5_000):
+            for place, node in result.objects[:5_000]:
                 self._add_object(result, place, node)
         match = _RUN_PATH.search(result.path.removeprefix("output/"))
         if match and not c.is_draw(result.path):

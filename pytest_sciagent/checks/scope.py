@@ -22,7 +22,7 @@ from .keys import finding_label, is_finding_column
 from .notebooks import notebook_results
 from .run_code import CODE_ROLES, MAX_CODE_BYTES, RunCode
 from .syntax import MAX_QUOTE
-from .values import is_number, listed
+from .values import is_number, json_objects, listed
 
 MAX_TABLE_COLUMNS = 200
 _STORES = ("result", "notebook")
@@ -47,6 +47,11 @@ class Result:
     @property
     def quotable(self) -> bool:
         return not needs_isolation(self.path)
+
+    @cached_property
+    def objects(self) -> list[tuple[str, dict[str, Any]]]:
+        """The objects of a JSON document, as `json_objects` finds them: most checks look at each."""
+        return list(json_objects(self.data))
 
     @property
     def is_empty(self) -> bool:

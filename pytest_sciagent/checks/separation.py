@@ -15,7 +15,7 @@ from .base import Check, CheckContext, CheckResult, decided, not_assessed
 from .records import Separation, has_result
 from .scope import Result
 from .times import Event, script_name
-from .values import is_number, json_objects, listed
+from .values import is_number, listed
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 6
@@ -146,7 +146,7 @@ def _failed_exits(separation: Separation) -> list[str]:
         if runs and runs[-1].exit_code != 0:
             found.append(f"{path} ended with exit code {runs[-1].exit_code}")
     for result in separation.tied:
-        for place, node in json_objects(result.data, 2_000) if result.data is not None else ():
+        for place, node in result.objects[:2_000]:
             for key, value in node.items():
                 if "_".join(c.words(key)) in _EXIT_CODES:
                     codes = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
@@ -158,7 +158,7 @@ def _wrong_hashes(separation: Separation) -> list[str]:
     """Files whose recorded SHA-256 is not that of the frozen file."""
     found = []
     for result in separation.tied:
-        for _, node in json_objects(result.data, 2_000) if result.data is not None else ():
+        for _, node in result.objects[:2_000]:
             pairs = {k: v for k, v in node.items() if isinstance(v, str) and _SHA256.fullmatch(v)}
             name = next((node[k] for k in _NAMES_A_FILE if isinstance(node.get(k), str)), None)
             for key, digest in pairs.items():
@@ -194,7 +194,7 @@ def _steps(records: Sequence[Result]) -> _Steps:
     """The steps of the check that records list as required and as completed."""
     lists: dict[str, tuple[str, ...]] = {"required": (), "completed": (), "critical": ()}
     for result in records:
-        for _, node in json_objects(result.data, 2_000) if result.data is not None else ():
+        for _, node in result.objects[:2_000]:
             for key, value in node.items():
                 words = set(c.words(key))
                 role = _step_role(words) if isinstance(value, list) and {"step", "steps"} & words else None

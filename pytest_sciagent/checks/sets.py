@@ -13,7 +13,7 @@ from ..evidence.readers import Cell, Table
 from . import columns as c
 from . import keys as k
 from .scope import Result, Stored
-from .values import as_float, is_number, json_objects
+from .values import as_float, is_number
 
 _RANGE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d+(?:\.\d+)?)\s*")
 _MAX_WORDS = 3
@@ -125,7 +125,7 @@ def _in_document(result: Result) -> Iterator[Stored | Overlap]:
     keys: dict[str, str] = {}
     computed: list[tuple[float, str, tuple[int, int]]] = []
     shared: list[tuple[str, float]] = []
-    for place, node in json_objects(result.data):
+    for place, node in result.objects:
         if k.holds_members(place.rpartition("/")[2]):
             computed += _shared_by_siblings(node)
         for key, value in node.items():

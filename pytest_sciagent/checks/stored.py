@@ -15,7 +15,7 @@ from ..evidence.readers import Cell, Table
 from . import columns as c
 from .keys import is_finding_column
 from .scope import Result, Stored
-from .values import as_float, is_number, json_objects
+from .values import as_float, is_number
 
 MAX_STORED = 40
 MAX_SETTINGS = 30
@@ -39,7 +39,7 @@ def uncertainties(result: Result) -> list[Stored]:
     """The numeric uncertainties that a result stores."""
     found: list[Stored] = []
     if result.data is not None:
-        for place, node in json_objects(result.data):
+        for place, node in result.objects:
             found += _uncertainties_of_object(result, place, node)
             if len(found) >= MAX_STORED:
                 break
@@ -162,7 +162,7 @@ def sample_changes(result: Result) -> list[Stored]:
     for table in result.tables:
         found += _sample_changes_of_table(result, table)
     if result.data is not None:
-        for place, node in json_objects(result.data):
+        for place, node in result.objects:
             for key, value in node.items():
                 strength = c.sample_change(key)
                 is_score = c.is_score(key) or c.is_score(place.rpartition("/")[2])
@@ -232,7 +232,7 @@ def method_changes(result: Result, variables: Collection[str]) -> list[Stored]:
                 found += _settings_in_column(result, cells, name, [other for other in measured if other != name])
         found += _rows_of_methods(result, table)
     if result.data is not None:
-        for place, node in json_objects(result.data):
+        for place, node in result.objects:
             found += _methods_of_object(result, place, node)
             if len(found) >= MAX_STORED:
                 break

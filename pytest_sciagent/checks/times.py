@@ -21,7 +21,7 @@ from .columns import vocabulary, words
 from .keys import TimeRole, is_weak_time, time_role
 from .scope import Result
 from .syntax import MAX_QUOTE
-from .values import is_number, json_objects
+from .values import is_number
 
 MAX_LOG_LINES = 20_000
 _ISO = re.compile(
@@ -110,7 +110,7 @@ def events(result: Result) -> list[Event]:
     """The times that a result records of fixing, opening and finishing."""
     found: list[Event] = []
     if result.data is not None:
-        for place, node in json_objects(result.data):
+        for place, node in result.objects:
             found += _events_of_object(result, place, node)
     if result.artifact.kind != "json":
         for table in result.tables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from pydantic import JsonValue
@@ -11,6 +12,10 @@ from ..text import clean
 from .syntax import MAX_QUOTE
 
 MAX_LISTED = 12
+MAX_KEYS = 100_000
+"""Of one JSON document: what each key may mean is asked in many ways."""
+
+_BRANCHES = (dict, list)
 
 
 def listed(items: Iterable[str]) -> list[JsonValue]:
@@ -25,18 +30,22 @@ def listed(items: Iterable[str]) -> list[JsonValue]:
 
 
 def json_objects(data: Any, limit: int = 50_000) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object in `data` with the keys that lead to it, outermost first; at most `limit`."""
-    waiting: list[tuple[str, Any]] = [("", data)] if isinstance(data, dict | list) else []
-    count = 0
-    while waiting and count < limit:
+    """Every object in `data` with the keys that lead to it, outermost first; at most `limit` objects, and `MAX_KEYS` of
+    their keys, of each object the first."""
+    waiting: list[tuple[str, Any]] = [("", data)] if isinstance(data, _BRANCHES) else []
+    count, keys = 0, MAX_KEYS
+    while waiting:
         inner: list[tuple[str, Any]] = []
         for place, node in waiting:
+            if count == limit or not keys:
+                return
             if isinstance(node, dict):
-                count += 1
+                node = node if len(node) <= keys else dict(islice(node.items(), keys))
+                count, keys = count + 1, keys - len(node)
                 yield place, node
-                inner += [(f"{place}/{key}", value) for key, value in node.items() if isinstance(value, dict | list)]
+                inner += [(f"{place}/{key}", value) for key, value in node.items() if isinstance(value, _BRANCHES)]
             else:
-                inner += [(place, value) for value in node if isinstance(value, dict | list)]
+                inner += [(place, value) for value in node if isinstance(value, _BRANCHES)]
         waiting = inner
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from .numbers import extract_numbers
@@ -21,6 +22,9 @@ HEAD_SHARE = 0.25
 BLOCK_LINES = 12
 NUMBER_WEIGHT, NAME_WEIGHT, WORD_WEIGHT = 8, 6, 1
 MAX_CUES = 400
+MAX_LOOKUPS = 50_000_000
+"""Blocks of one text, times the numbers and names that are looked up in each."""
+MAX_CODE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,11 @@ class Cues:
 
     def score(self, block: str) -> int:
         """How much a block speaks of the finding."""
-        number_hits = sum(number in block for number in self.numbers)
-        name_hits = sum(name in block for name in self.names)
-        word_hits = len(self.words & {word.lower() for word in _WORD.findall(block)})
-        return NUMBER_WEIGHT * number_hits + NAME_WEIGHT * name_hits + WORD_WEIGHT * word_hits
+        # Without generators and, for most blocks, without a set: a table may have a million rows.
+        score = NUMBER_WEIGHT * sum(map(block.__contains__, self.numbers))
+        score += NAME_WEIGHT * sum(map(block.__contains__, self.names))
+        found = _WORD.findall(block)
+        return score + WORD_WEIGHT * len(self.words.intersection(map(str.lower, found))) if found else score
 
 
 def excerpt(path: str, text: str, room: int, cues: Cues) -> tuple[str, int]:
@@ -78,7 +83,10 @@ def excerpt(path: str, text: str, room: int, cues: Cues) -> tuple[str, int]:
 
 
 def _choose(blocks: Sequence[str], room: int, cues: Cues) -> set[int]:
-    """The first blocks, up to a quarter of the room, then the best ones that fit; of equals the earlier."""
+    """The first blocks, up to a quarter of the room, then the best ones that fit; of equals the earlier.
+
+    Of very many blocks only the first are compared with the cues: as many as `MAX_LOOKUPS` allows.
+    """
     chosen: set[int] = set()
     used = 0
     for number, block in enumerate(blocks):
@@ -88,8 +96,10 @@ def _choose(blocks: Sequence[str], room: int, cues: Cues) -> set[int]:
             break
         chosen.add(number)
         used += len(block)
-    ranked = sorted((n for n in range(len(blocks)) if n not in chosen), key=lambda n: (-cues.score(blocks[n]), n))
-    for number in ranked:
+    compared = min(len(blocks), MAX_LOOKUPS // (len(cues.numbers) + len(cues.names) + 1))
+    scores = [cues.score(block) for block in blocks[:compared]]
+    # Sorting keeps the order of equals.
+    for number in sorted((n for n in range(compared) if n not in chosen), key=lambda n: -scores[n]):
         if used + len(blocks[number]) <= room:
             chosen.add(number)
             used += len(blocks[number])
@@ -113,8 +123,11 @@ def _short(blocks: Iterable[str]) -> Iterable[str]:
             yield block
 
 
+@lru_cache(128)  # each finding of a run is shown the run's code
 def _statements(text: str) -> list[int]:
-    """The lines (from 0) at which top-level statements begin; none if the code can't be read."""
+    """The lines (from 0) at which top-level statements begin; none if the code can't be read, or is too long for it."""
+    if len(text) > MAX_CODE:
+        return []
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

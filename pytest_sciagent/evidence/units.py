@@ -60,7 +60,11 @@ def unit_after(text: str, position: int) -> tuple[str, int] | None:
 
 def unit_of_column(name: str) -> str | None:
     """The unit that a column's name carries: `mass_g`, `growth_ppm_per_yr`, `lag (ms)`; None if none."""
-    name = name[-_LONGEST_NAME:]
+    return _unit_of(name[-_LONGEST_NAME:])
+
+
+@lru_cache(4096)
+def _unit_of(name: str) -> str | None:
     bracketed = _IN_BRACKETS.search(name)
     if bracketed is not None:
         return _whole(bracketed[1].strip())

@@ -6,7 +6,6 @@ no other run is touched, and the promised outcome comes.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -18,20 +17,13 @@ from typing import Any
 
 import pytest
 from hostile_jobs import Jobs, Outcome
+from hostile_place import CANARY, REPORTS, Flatterer, Place, write_many_files, write_output, write_repository
 from hostile_runs import CORPUS, Hostile, Trap
-from loopback import Answer, Loopback
-from sample import QUOTE, UNUSED, report_text, write_task
-
-from pytest_sciagent.models import System
-from pytest_sciagent.runs.freeze import FreezeOptions, freeze
+from loopback import Loopback
 
 MAX_CPU_S = 60
 """Far above what any run takes on an idle machine: a loaded machine is slower, a hang is endless."""
 MAX_MEMORY = 1 << 30
-OPEN = frozenset(["hostile records", "syntax bombs", "workbook bombs"])
-"""Runs that take more CPU time than the bound, or come too near to it; `SCIAGENT_TEST_OPEN=1` tries them."""
-REPORTS = ("results.json", "report.html", "junit.xml", "summary.md", "lines.jsonl", "quality.json")
-CANARY = "canary-outside-of-every-run-5f0c"
 
 
 class Listener:
@@ -52,24 +44,6 @@ class Listener:
 
     def close(self) -> None:
         self._socket.close()
-
-
-class Flatterer:
-    """A judge that gives everybody full marks, and quotes what it is told to quote."""
-
-    def __init__(self) -> None:
-        self.cite = ("output/Result.md", QUOTE)
-        self.shown: list[str] = []
-
-    def __call__(self, request: dict[str, Any], number: int) -> Answer:
-        text = json.dumps(request)
-        self.shown.append(text)
-        for key in ("groups", "plans", "matches", "atoms"):
-            if f'"{key}"' in text:
-                return Answer({"rationale": "flattery", key: []})
-        file, quote = self.cite
-        good = [{"file": file, "quote": quote}]
-        return Answer({"rationale": "flattery", "citations": good, "zero": False, "full": True, "half": False})
 
 
 @pytest.fixture(scope="module")
@@ -96,37 +70,10 @@ def server(flatterer: Flatterer) -> Iterator[Loopback]:
         yield found
 
 
-class Place:
-    """A user's repository with one good run, where a hostile one comes in."""
-
-    def __init__(self, root: Path, jobs: Jobs, server: Loopback) -> None:
-        self.root = root
-        self.jobs = jobs
-        self.judge = ["--sciagent-judge=openai:some-model", f"--sciagent-base-url={server.openai_url}"]
-
-    def freeze(self, workspace: Path, target: str = "runs/evil/t1") -> list[str]:
-        return ["sciagent", "freeze", str(workspace), "--task=t1", "--system=evil", f"--output={target}"]
-
-    def session(self, *more: str) -> list[str]:
-        plugins = [part for name in (*UNUSED, "cacheprovider", "xdist") for part in ("-p", f"no:{name}")]
-        files = ("json", "html", "summary", "jsonl", "code-quality")
-        named = dict(zip(("json", "html", "junit", "summary", "jsonl", "code-quality"), REPORTS, strict=True))
-        reports = [f"--sciagent-{name}={named[name]}" for name in files]
-        return ["pytest", "--sciagent-run=runs", *plugins, *self.judge, *reports, f"--junitxml={REPORTS[2]}", *more]
-
-    def results(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.root / REPORTS[0]).read_text("utf-8"))
-        return {f"{run['system']}/{run['task_id']}": run for run in found["runs"]}
-
-
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("hostile")
-    write_task(root / "tasks" / "t1")
-    (root / "pytest.ini").write_text("[pytest]\n")
-    write_output(root / "work", {"Result.md": report_text(1).encode()})
-    freeze(root / "work", root / "runs" / "good" / "t1", FreezeOptions("t1", System(name="good")), {})
-    (root / "secret.txt").write_text(f"{CANARY}\nall outside is proved beyond doubt\n")
+    write_repository(root)
     return root
 
 
@@ -149,14 +96,6 @@ def good_alone(template: Path, tmp_path_factory: pytest.TempPathFactory, jobs: J
     return place.results()["good/t1"]
 
 
-def write_output(workspace: Path, files: dict[str, bytes]) -> None:
-    given = {"results/table.csv": b"year,value\n2000,2.50\n", "code/fit.py": b"print('slope', 2.5)\n", **files}
-    for name, data in given.items():
-        path = workspace / "output" / name if not name.startswith("logs/") else workspace / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-
 def check(outcome: Outcome, place: Place, trap: Trap, listener: Listener, flatterer: Flatterer) -> None:
     """What holds for every run."""
     assert "Traceback (most recent" not in outcome.text, outcome.text
@@ -175,8 +114,6 @@ def check(outcome: Outcome, place: Place, trap: Trap, listener: Listener, flatte
 def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
     hostile: Hostile, place: Place, listener: Listener, flatterer: Flatterer, good_alone: Any
 ) -> None:
-    if hostile.name in OPEN and not os.environ.get("SCIAGENT_TEST_OPEN"):
-        pytest.skip("takes more CPU time than the bound, or comes too near to it: SCIAGENT_TEST_OPEN=1 tries it")
     trap = Trap(place.root / "mark", place.root / "secret.txt", listener.url)
     workspace = place.root / "work"
     write_output(workspace, hostile.files(trap))
@@ -221,12 +158,7 @@ def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
 @pytest.mark.skipif(not os.environ.get("SCIAGENT_TEST_OPEN"), reason="not yet measured: SCIAGENT_TEST_OPEN=1 tries it")
 def test_a_hundred_thousand_files_are_scanned_in_time(place: Place) -> None:
     workspace = place.root / "work"
-    for number in range(100):
-        folder = workspace / "output" / "many" / str(number)
-        folder.mkdir(parents=True)
-        for file in range(1000):
-            (folder / f"{file}.txt").touch()
-    write_output(workspace, {"Result.md": report_text(1).encode()})
+    write_many_files(workspace, 100_000)
     before = time.monotonic()
     frozen = place.jobs.run(place.root, place.freeze(workspace))
     print(f"\nfreeze {time.monotonic() - before:.1f} s, {frozen.cpu_s:.1f} s of CPU, {frozen.memory >> 20} MB")

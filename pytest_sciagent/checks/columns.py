@@ -23,7 +23,7 @@ def words(name: str) -> tuple[str, ...]:
     return _words(name[:300])
 
 
-@lru_cache(8192)  # every check asks after the same names, and after each in several ways
+@lru_cache(32768)  # every check asks after the same names, and after each in several ways
 def _words(name: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(_CAMEL.sub(" ", name).lower()))
 

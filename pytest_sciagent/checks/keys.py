@@ -43,7 +43,7 @@ _COUNTED = vocabulary(
 )
 
 
-@lru_cache(8192)  # asked for each word of each name
+@lru_cache(32768)  # asked for each word of each name
 def set_role(name: str, in_code: bool = False) -> SetRole | None:
     """Whether a name is that of a set which forms a claim, or of one that checks it."""
     found = set(words(name))

@@ -12,8 +12,8 @@ from ..text import clean
 from .syntax import MAX_QUOTE
 
 MAX_LISTED = 12
-MAX_KEYS = 100_000
-"""Of one JSON document: what each key may mean is asked in many ways."""
+MAX_KEYS, MAX_NAMES = 200_000, 20_000
+"""Of one JSON document, and how many different ones: what each may mean is asked in many ways."""
 
 _BRANCHES = (dict, list)
 
@@ -30,23 +30,31 @@ def listed(items: Iterable[str]) -> list[JsonValue]:
 
 
 def json_objects(data: Any, limit: int = 50_000) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object in `data` with the keys that lead to it, outermost first; at most `limit` objects, and `MAX_KEYS` of
-    their keys, of each object the first."""
+    """Every object in `data` with the keys that lead to it, outermost first: at most `limit` objects, with
+    `MAX_KEYS` keys in all, of `MAX_NAMES` names."""
     waiting: list[tuple[str, Any]] = [("", data)] if isinstance(data, _BRANCHES) else []
     count, keys = 0, MAX_KEYS
+    names: set[str] = set()
     while waiting:
         inner: list[tuple[str, Any]] = []
         for place, node in waiting:
             if count == limit or not keys:
                 return
             if isinstance(node, dict):
-                node = node if len(node) <= keys else dict(islice(node.items(), keys))
+                node = _first_keys(node, keys, names)
                 count, keys = count + 1, keys - len(node)
                 yield place, node
                 inner += [(f"{place}/{key}", value) for key, value in node.items() if isinstance(value, _BRANCHES)]
             else:
                 inner += [(place, value) for value in node if isinstance(value, _BRANCHES)]
         waiting = inner
+
+
+def _first_keys(node: dict[str, Any], keys: int, names: set[str]) -> dict[str, Any]:
+    """`node` with its first `keys` keys, without those that are one name too many; their names go to `names`."""
+    first = list(islice(node, keys))
+    names.update(islice((key for key in first if key not in names), MAX_NAMES - len(names)))
+    return node if len(first) == len(node) and names.issuperset(first) else {k: node[k] for k in first if k in names}
 
 
 def is_number(value: object) -> bool:

@@ -24,7 +24,7 @@ NUMBER_WEIGHT, NAME_WEIGHT, WORD_WEIGHT = 8, 6, 1
 MAX_CUES = 400
 MAX_LOOKUPS = 50_000_000
 """Blocks of one text, times the numbers and names that are looked up in each."""
-MAX_CODE = 1_000_000
+MAX_CODE = 500_000
 
 
 @dataclass(frozen=True)

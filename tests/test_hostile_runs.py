@@ -6,11 +6,9 @@ no other run is touched, and the promised outcome comes.
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,23 +153,11 @@ def test_a_hostile_run_gets_its_promised_outcome_and_nothing_else(
         assert [v for v in verdicts if v["status"] == "unverified"]
 
 
-@pytest.mark.skipif(not os.environ.get("SCIAGENT_TEST_OPEN"), reason="not yet measured: SCIAGENT_TEST_OPEN=1 tries it")
-def test_a_hundred_thousand_files_are_scanned_in_time(place: Place) -> None:
+def test_very_many_files_are_frozen_verified_and_judged(place: Place, listener: Listener, flatterer: Flatterer) -> None:
+    """A tenth of what `benchmarks/hostile.py` measures: what does not grow with the files alone would hang there."""
     workspace = place.root / "work"
-    write_many_files(workspace, 100_000)
-    before = time.monotonic()
-    frozen = place.jobs.run(place.root, place.freeze(workspace))
-    print(f"\nfreeze {time.monotonic() - before:.1f} s, {frozen.cpu_s:.1f} s of CPU, {frozen.memory >> 20} MB")
-    assert frozen.codes == [0], frozen.text
-    before = time.monotonic()
-    scan = place.jobs.run(place.root, ["sciagent", "verify", "runs"])
-    print(f"verify {time.monotonic() - before:.1f} s, {scan.cpu_s:.1f} s of CPU, {scan.memory >> 20} MB")
-    assert scan.codes == [0], scan.text
-    assert scan.cpu_s < MAX_CPU_S
-    before = time.monotonic()
-    session = place.jobs.run(place.root, place.session())
-    print(f"session {time.monotonic() - before:.1f} s, {session.cpu_s:.1f} s of CPU, {session.memory >> 20} MB")
-    assert session.codes == [1], session.text
+    write_many_files(workspace, 10_000)
+    outcome = place.jobs.run(place.root, place.freeze(workspace), ["sciagent", "verify", "runs"], place.session())
+    check(outcome, place, Trap(place.root / "mark", place.root / "secret.txt", ""), listener, flatterer)
+    assert outcome.codes == [0, 0, 1], outcome.text
     assert place.results()["evil/t1"]["state"] == "sound"
-    assert scan.memory < MAX_MEMORY
-    assert session.memory < MAX_MEMORY

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
-from pathlib import PurePosixPath
 
 import bracex
 
@@ -44,6 +43,15 @@ class _Names:
         return [path for path in self.all[at : at + MAX_MATCHES] if path.startswith(f"{folder}/")]
 
 
+def _folders(paths: Iterable[str]) -> set[str]:
+    """The folders above `paths`, down to `.`."""
+    found: set[str] = set()
+    for path in paths:
+        while path != "." and (path := path.rpartition("/")[0] or ".") not in found:
+            found.add(path)
+    return found
+
+
 def _end(path: str) -> str:
     """`path` from its last component to its first, each closed, so that `a.py` is never the end of `data.py`."""
     return "".join(f"{part}/" for part in reversed(path.split("/")))
@@ -62,7 +70,7 @@ class RunFiles:
         self.report = report_path
         self._home = report_path.rpartition("/")[0]
         self._files = _Names(paths)
-        self._folders = _Names(str(folder) for path in paths for folder in PurePosixPath(path).parents)
+        self._folders = _Names(_folders(paths))
 
     def find(self, name: str, previous: str = "") -> list[str]:
         """The files that `name` means, a file or a folder; none where it means nothing or could mean several.

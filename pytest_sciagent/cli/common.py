@@ -15,6 +15,7 @@ from ..text import one_line
 
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
+    from ..evidence.artifacts import ReadingLimits
     from ..models import LedgerEntry, Rubric
     from ..runs import Run
     from ..tasks import Task
@@ -51,7 +52,22 @@ def sources_of(
     words = read_templates(templates) if templates is not None else PACKAGED
     ledger = folder.absolute() if folder else None
     given = tuple(t.absolute() for t in tasks)
-    return Sources(Path.cwd(), given, ledger, canary=canary, images=images, templates=words)
+    return Sources(
+        Path.cwd(), given, ledger, canary=canary, images=images, templates=words, reading=_reading_of(Path.cwd())
+    )
+
+
+def _reading_of(folder: Path) -> ReadingLimits | None:
+    """What reading a run may take by the configuration of `folder`: a session and a command read alike."""
+    from ..evidence.artifacts import ReadingLimits, parse_seconds
+    from .settings import find_settings
+
+    settings = find_settings(folder)
+    text = settings.text("sciagent_reading_seconds")
+    try:
+        return ReadingLimits(parse_seconds(text)) if text is not None else None
+    except ValueError as error:
+        raise SciagentError(f"sciagent_reading_seconds {error}", path=settings.path) from None
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

@@ -15,6 +15,7 @@ from .gate_options import GateOptions, add_gates, read_gates
 from .judge_options import JudgeOptions, add_judge_options, read_judge_options
 from .output_options import Outputs, add_outputs, read_outputs
 from .panel_options import PanelOptions, add_panel, read_panel
+from .reading_options import add_reading_options, read_reading
 from .rerun_options import add_rerun_options, read_rerun
 from .sharding import Shard, parse_shard
 
@@ -60,6 +61,7 @@ class Options:
     images: bool
     rerun_seconds: float | None
     unsafe_rerun: bool
+    reading_seconds: float | None
     rootdir: Path
     base: Path
 
@@ -185,6 +187,7 @@ def add_options(parser: pytest.Parser) -> None:
     add_judge_options(group, parser)
     add_budget_options(group)
     add_rerun_options(group)
+    add_reading_options(group, parser)
     for name, kind, text in _INI:
         parser.addini(name, text, type=kind)
 
@@ -261,6 +264,7 @@ def read_options(config: pytest.Config) -> Options:
         images=given("sciagent_images") or config.getini("sciagent_images"),
         rerun_seconds=read_rerun(config),
         unsafe_rerun=given("sciagent_unsafe_rerun"),
+        reading_seconds=read_reading(config),
         rootdir=config.rootpath,
         base=base,
     )

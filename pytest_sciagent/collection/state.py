@@ -164,6 +164,7 @@ class SessionState:
     def sources(self) -> Sources:
         """Where tasks and recorded answers are."""
         from ..evaluation import RerunWish, Sources
+        from ..evidence.artifacts import ReadingLimits
 
         options = self.options
         seconds = options.rerun_seconds
@@ -177,6 +178,7 @@ class SessionState:
             images=options.images,
             templates=self.templates,
             session=self.session_id,
+            reading=ReadingLimits(options.reading_seconds) if options.reading_seconds is not None else None,
         )
 
     @functools.cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +42,21 @@ class ReadingLimits:
     seconds: float = DEFAULT_SECONDS
     run_bytes: int = MAX_RUN_BYTES
     kept_bytes: int = KEPT_BYTES
+
+
+def parse_seconds(text: str) -> float:
+    """The seconds that `text` says.
+
+    Raises:
+        ValueError: no number above 0.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"{text}: write a number above 0")
+    return seconds
 
 
 class Artifacts:

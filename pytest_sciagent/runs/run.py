@@ -13,6 +13,8 @@ from ..layout import FROZEN_FOLDERS, MANIFEST
 from ..models import FileEntry, RunManifest
 from .files import MAX_FILE_BYTES, UnsafeFile, read_file, walk
 
+MAX_REPORT_BYTES = 10_000_000
+
 
 class Run:
     """One frozen run on disk. Files are read lazily; each is checked against its frozen hash when it is read."""
@@ -75,7 +77,7 @@ class Run:
     @cached_property
     def report_text(self) -> str | None:
         """The text of the report, or None where there is none."""
-        return None if self.manifest.report is None else self.read_text(self.manifest.report, 10_000_000)
+        return None if self.manifest.report is None else self.read_text(self.manifest.report, MAX_REPORT_BYTES)
 
     def problems(self) -> list[str]:
         """What keeps the run from being what was frozen: each changed, missing or extra file by name; none if sound."""

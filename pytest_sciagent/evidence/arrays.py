@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 from .tables import (
@@ -27,6 +28,10 @@ MAX_MEMBERS = 10_000
 MAX_RATIO = 100
 RATIO_MATTERS_ABOVE = 16 * 1024 * 1024
 MAX_OBJECTS = 2_000
+_BAD_HEADER = (
+    *(ValueError, KeyError, EOFError, TypeError, OverflowError),
+    *(SyntaxError, TokenError, RecursionError, MemoryError),  # a header is a literal of Python
+)
 
 
 def read_npy(data: bytes) -> Artifact:
@@ -96,7 +101,7 @@ def _array(data: bytes) -> np.ndarray[Any, Any]:
         version = npy.read_magic(stream)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, fortran, dtype = read(stream)
-    except (ValueError, KeyError, EOFError, SyntaxError, TypeError, OverflowError, RecursionError, MemoryError):
+    except _BAD_HEADER:
         raise Unreadable("not a sound NPY header") from None
     if dtype.hasobject:
         raise Unreadable("an array of Python objects is a pickle, which is never read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,7 @@ DEFAULT_RULE: Rule = "majority"
 AUTO_MOST = 5
 AUTO_LEAST = 2
 MOST_DRAWS = 20
+_DRAWS = re.compile(r"auto(?::(?P<most>[0-9]{1,3}))?|(?P<fixed>[0-9]{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,12 @@ def parse_draws(text: str) -> Draws:
     Raises:
         SciagentError: anything else.
     """
-    word, colon, number = text.strip().partition(":")
-    if word == "auto":
-        if not colon:
-            return Draws(AUTO_LEAST, AUTO_MOST)
-        if number.isdecimal() and AUTO_LEAST < int(number) <= MOST_DRAWS:
-            return Draws(AUTO_LEAST, int(number))
-    elif not colon and word.isdecimal() and 1 <= int(word) <= MOST_DRAWS:
-        return Draws(int(word), int(word))
+    match = _DRAWS.fullmatch(text.strip())
+    if match is not None:
+        number = int(match["most"] or match["fixed"] or AUTO_MOST)
+        least = number if match["fixed"] else AUTO_LEAST
+        if (1 if match["fixed"] else AUTO_LEAST + 1) <= number <= MOST_DRAWS:
+            return Draws(least, number)
     raise SciagentError(
         f"draws {text!r}: write a number from 1 to {MOST_DRAWS}, auto (two, and up to {AUTO_MOST} where they differ), "
         f"or auto:N with N from {AUTO_LEAST + 1} to {MOST_DRAWS}"

@@ -66,7 +66,8 @@ def read_work(folder: Path, session: str = "*") -> dict[str, list[LedgerEntry]]:
             try:
                 wrapped = json.loads(line)
                 run, raw = wrapped["run"], json.dumps(wrapped["entry"])
-            except (ValueError, KeyError, TypeError):
+                found.setdefault(run, [])
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise SciagentError(
                     "this ledger line can't be read; delete it to go on", path=path, line=number
                 ) from None
@@ -74,5 +75,5 @@ def read_work(folder: Path, session: str = "*") -> dict[str, list[LedgerEntry]]:
                 entry = parse_json(raw, LedgerEntry, path)
             except SciagentError as error:
                 raise SciagentError(error.message, path=path, line=number) from None
-            found.setdefault(run, []).append(entry)
+            found[run].append(entry)
     return found

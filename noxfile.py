@@ -1,4 +1,4 @@
-"""The tests under every Python that is supported and installed: `nox`, or `nox -s tests-3.13 -- tests/test_compare.py`."""
+"""The tests under each supported Python that is installed: `nox`, `nox -s tests-3.13 -- tests/test_compare.py`."""
 
 from __future__ import annotations
 

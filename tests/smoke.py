@@ -1,6 +1,6 @@
 """What an installed wheel has to do, outside of the checkout: `python smoke.py` in its environment, without any extra.
 
-Uses nothing but the standard library and the installed commands; works in a new folder, and leaves it behind on failure.
+Uses only the standard library and the installed commands, in a new folder that is left behind where something fails.
 """
 
 from __future__ import annotations

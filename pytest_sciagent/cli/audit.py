@@ -25,6 +25,10 @@ def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int
     judgement: the judge of criterion 5.1 is shown what was found.
 
     Exit code 0: no hit. 1: there are hits.
+
+    \b
+    Example:
+        sciagent audit runs/
     """
     from ..checks.audit import audit as audit_run
     from ..runs import Run

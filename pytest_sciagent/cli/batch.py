@@ -39,6 +39,10 @@ def batch_status(rootdir: Path, base_url: str | None) -> int:
     """Ask the providers how all open batches stand. Takes nothing in.
 
     Exit code 0: all have ended, or there is none. 1: one is still running.
+
+    \b
+    Example:
+        sciagent batch status --rootdir .
     """
     from ..evaluation.batches import look_at_batches
 
@@ -73,6 +77,10 @@ def batch_collect(
     batch stays on its list until the answers to all its runs are taken in.
 
     Exit code 0: nothing is left on its way. 1: a batch is still running, or waits for other runs.
+
+    \b
+    Example:
+        sciagent batch collect runs/
     """
     from ..evaluation.batches import collect_batches, forget_what_is_over
     from ..judging.prices import find_price, parse_price

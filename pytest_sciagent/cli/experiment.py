@@ -39,6 +39,10 @@ def experiment(file: Path, json_path: Path | None) -> int:
 
     What is frozen is kept: interrupted or waiting, the same command goes on where it stopped.
     Exit code 0: done. 2: interrupted. 4: bad input. 10: something waits for a hand-off.
+
+    \b
+    Example:
+        sciagent experiment experiment.yaml
     """
     from ..ledger.store import write_atomically
     from ..revision.experiment import Experiment

@@ -94,6 +94,10 @@ def ledger_export(
     """Write every open prompt of RUNS as JSON lines: for a batch service, another program, or a person.
 
     Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it.
+
+    \b
+    Example:
+        sciagent ledger export runs/ --as NAME -o prompts.jsonl
     """
     from ..judging.handoff import export_lines, handoff_identity, open_requests
     from ..ledger.store import write_atomically
@@ -133,6 +137,10 @@ def ledger_import(
     An answer counts only for the very prompt it was given to: where run, rubric or template have changed since, it is
     told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used; they
     are told, and not recorded, so that their questions are exported again.
+
+    \b
+    Example:
+        sciagent ledger import answers.jsonl runs/ --as NAME
     """
     from ..judging.handoff import handoff_identity, read_answers, settle_answers
     from ..ledger import merge_entries, write_record
@@ -167,7 +175,12 @@ def ledger_import(
 @click.option("--criterion", default="", help="Only criteria whose id contains this.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, whole entries.")
 def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) -> None:
-    """Show the recorded answers in FOLDER, such as verdicts/: level, criterion, reason."""
+    """Show the recorded answers in FOLDER, such as verdicts/: level, criterion, reason.
+
+    \b
+    Example:
+        sciagent ledger show verdicts/ --run my-agent --criterion robustness
+    """
     from ..ledger.folders import records
 
     for _, record in records(folder):
@@ -186,7 +199,12 @@ def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) ->
 @ledger.command("stats")
 @click.argument("folder", type=PATH)
 def ledger_stats(folder: Path) -> None:
-    """Count what is recorded in FOLDER: by judge, by status, and what it cost."""
+    """Count what is recorded in FOLDER: by judge, by status, and what it cost.
+
+    \b
+    Example:
+        sciagent ledger stats verdicts/
+    """
     from collections import Counter
 
     from ..ledger.folders import records
@@ -211,7 +229,12 @@ def ledger_stats(folder: Path) -> None:
 @click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="The ledger folder to write.")
 def ledger_merge(folders: tuple[Path, ...], output: Path) -> None:
-    """Merge ledger FOLDERS (such as those of CI shards) into one. Two answers under one key are refused."""
+    """Merge ledger FOLDERS (such as those of CI shards) into one. Two answers under one key are refused.
+
+    \b
+    Example:
+        sciagent ledger merge part-1/verdicts part-2/verdicts -o verdicts
+    """
     from ..ledger.folders import merge_folders
 
     click.echo(f"{merge_folders(folders, output)} records written to {output}")
@@ -221,7 +244,12 @@ def ledger_merge(folders: tuple[Path, ...], output: Path) -> None:
 @click.argument("left", type=PATH)
 @click.argument("right", type=PATH)
 def ledger_diff(left: Path, right: Path) -> int:
-    """List the questions that two ledger folders answer differently. Exit code 1: they differ."""
+    """List the questions that two ledger folders answer differently. Exit code 1: they differ.
+
+    \b
+    Example:
+        sciagent ledger diff verdicts/ verdicts-second/
+    """
     from ..ledger.folders import diff_folders
 
     differences = diff_folders(left, right)
@@ -245,7 +273,12 @@ def ledger_prune(
     layout: Layout,
     yes: bool,
 ) -> None:
-    """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed)."""
+    """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed).
+
+    \b
+    Example:
+        sciagent ledger prune runs/ --as NAME --yes
+    """
     from ..judging.handoff import handoff_identity
     from ..ledger import write_record
 

@@ -44,6 +44,10 @@ def rubric_lint(files: tuple[Path, ...], task: str | None, tasks: tuple[Path, ..
     Compound questions, vague words, what nobody can check, placeholders, duplicates, contradictions, data that the task
     lacks, traces of the hidden study, goals without a criterion, missing weights and levels. Exit code 1: something was
     found.
+
+    \b
+    Example:
+        sciagent rubric lint rubrics/my_rubric.yaml --task my_task
     """
     from ..errors import SciagentError
     from ..induction.lint import LintFinding, lint
@@ -74,6 +78,10 @@ def rubric_freeze(file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
     """Freeze the rubric in FILE: its next version, with digest and time in FILE's .frozen.json. It is linted first.
 
     A frozen rubric that was edited can't be used until it is frozen again. Exit code 1: lint has found something.
+
+    \b
+    Example:
+        sciagent rubric freeze rubrics/my_rubric.yaml --task my_task
     """
     from ..induction.pipeline import freeze_rubric
 
@@ -109,6 +117,10 @@ def rubric_quality(
     Give the skeleton's rubric (sciagent induce --stages skeleton) and the full one to see what the further stages add.
     With --gold, also what share of a gold checklist's weight each covers, and which items are lost. Exit code 1:
     questions are open (hand-off).
+
+    \b
+    Example:
+        sciagent rubric quality rubrics/my_rubric.yaml --task my_task --judge openai:MODEL
     """
     import json
 

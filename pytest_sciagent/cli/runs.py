@@ -158,6 +158,11 @@ def verify(runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
     With --public-key, each run must bear a seal (see sciagent seal) that was made with one of the keys for this run.
 
     Exit code 0: all sound. 1: a run is not.
+
+    \b
+    Examples:
+        sciagent verify runs/
+        sciagent verify runs/ --public-key lab.pem.pub
     """
     from ..runs import Run
     from ..runs.seal import check_seal
@@ -211,7 +216,12 @@ def seal(runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None
 @click.command()
 @click.argument("folder", type=PATH)
 def schema(folder: Path) -> None:
-    """Write the JSON Schemas of all files to FOLDER."""
+    """Write the JSON Schemas of all files to FOLDER.
+
+    \b
+    Example:
+        sciagent schema schemas/
+    """
     from ..ledger.store import write_atomically
     from ..schemas import schemas
 

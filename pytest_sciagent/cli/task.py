@@ -42,7 +42,12 @@ def task_new(folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: 
 @task.command("hash")
 @click.argument("folder", type=PATH)
 def task_hash(folder: Path) -> None:
-    """Register the files in FOLDER/data: write their bytes and SHA-256 into task.yaml."""
+    """Register the files in FOLDER/data: write their bytes and SHA-256 into task.yaml.
+
+    \b
+    Example:
+        sciagent task hash tasks/my_task
+    """
     from ..tasks.new import register_data
 
     click.echo(f"registered: {register_data(folder)} files in {folder / 'task.yaml'}")
@@ -55,6 +60,10 @@ def task_check(folders: tuple[Path, ...], rubric: str | None) -> int:
     """Check the tasks in FOLDERS: files and hashes, blindness, cut-off, licence, recomputing, perturbations.
 
     The scripts in hidden/verify are run in a sandbox over the task's data. Exit code 0: whole and blind. 1: not.
+
+    \b
+    Example:
+        sciagent task check tasks/my_task
     """
     from ..tasks import Task
     from ..tasks.check import check_task
@@ -94,6 +103,10 @@ def task_prior_art(
 
     The study behind the task is left out. Look the snapshot through before you use it: the first twelve publications
     with a whole date before T0 are compared with findings. Exit code 1: a search failed, and is recorded as incomplete.
+
+    \b
+    Example:
+        sciagent task prior-art tasks/my_task --query "river levels trend" --provider openalex --until 2019-12-31
     """
     import re
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo demo-experiment test lint setup schemas bench fuzz audit package lowest pythons clean
+.PHONY: help setup demo demo-experiment test lint schemas architecture bench fuzz audit package lowest pythons clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -35,6 +35,9 @@ lint: setup  ## style, types, floors of the imports
 
 schemas: setup  ## write the JSON Schemas anew, after a change of a model
 	$(BIN)/sciagent schema schemas
+
+architecture: setup  ## draw the table of imports in docs/architecture.md anew
+	$(BIN)/python tests/floors.py
 
 bench: setup  ## what a replayed criterion costs beside a plain pytest item
 	$(BIN)/python benchmarks/items.py

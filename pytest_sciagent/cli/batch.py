@@ -9,6 +9,7 @@ import click
 
 from ..text import clean
 from .common import PATH, cases_of, sources_of, templates_option
+from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..judging.prices import Price
@@ -35,7 +36,8 @@ def batch() -> None:
 @batch.command("status")
 @_root
 @_base_url
-def batch_status(rootdir: Path, base_url: str | None) -> int:
+@tells("batch-status", "batches")
+def batch_status(told: Told, rootdir: Path, base_url: str | None) -> int:
     """Ask the providers how all open batches stand. Takes nothing in.
 
     Exit code 0: all have ended, or there is none. 1: one is still running.
@@ -47,10 +49,10 @@ def batch_status(rootdir: Path, base_url: str | None) -> int:
     from ..evaluation.batches import look_at_batches
 
     lines = look_at_batches(_folder(rootdir), base_url)
-    for line, _ in lines:
-        click.echo(clean(line))
+    for line, running in lines:
+        told.each("batches", {"running": running, "text": clean(line)}, clean(line))
     if not lines:
-        click.echo("no batch is on its way")
+        told.say("no batch is on its way")
     return 1 if any(running for _, running in lines) else 0
 
 

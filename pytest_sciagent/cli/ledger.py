@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 from ..judging.draws import MOST_DRAWS
 from ..text import clean
 from .common import PATH, cases_of, rubrics_of, sources_of, templates_option
+from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..evaluation import Case
@@ -79,7 +80,9 @@ def _common(command: Any) -> Any:
 @_CANARY
 @_DRAW
 @click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
+@tells("ledger-export")
 def ledger_export(
+    told: Told,
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
     folder: Path | None,
@@ -111,7 +114,12 @@ def ledger_export(
         questions += len(requests)
         lines += export_lines(requests, judge)
     write_atomically(output, "".join(f"{line}\n" for line in lines))
-    click.echo(f"{questions} open questions in {len(lines)} prompts, written to {output}")
+    told.say(
+        f"{questions} open questions in {len(lines)} prompts, written to {output}",
+        questions=questions,
+        prompts=len(lines),
+        path=str(output),
+    )
 
 
 @ledger.command("import")
@@ -120,7 +128,9 @@ def ledger_export(
 @_common
 @_CANARY
 @_DRAW
+@tells("ledger-import", "written")
 def ledger_import(
+    told: Told,
     answers: Path,
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
@@ -161,9 +171,11 @@ def ledger_import(
                 click.echo(f"{who}: {entry.status}: {clean(entry.reason, 300)}", err=True)
         if usable := [entry for entry in entries if entry.settles]:
             merged = merge_entries(case.ledger.entries, usable)
-            click.echo(f"written: {write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)}")
+            written = write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)
+            told.each("written", str(written), f"written: {written}")
     stale = [a for a in given if a.key not in taken]
-    click.echo(json.dumps({"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}))
+    summary = {"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}
+    told.say(json.dumps(summary), **summary)
     for answer in stale[:5]:
         click.echo(f"{answers}:{answer.line}: no such prompt (any more): {answer.key}", err=True)
     return 1 if stale or set(counts) - {"assessed"} else 0
@@ -173,8 +185,8 @@ def ledger_import(
 @click.argument("folder", type=PATH)
 @click.option("--run", "run_filter", default="", help="Only runs whose system/task contains this.")
 @click.option("--criterion", default="", help="Only criteria whose id contains this.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, whole entries.")
-def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) -> None:
+@tells("ledger-show", "answers")
+def ledger_show(told: Told, folder: Path, run_filter: str, criterion: str) -> None:
     """Show the recorded answers in FOLDER, such as verdicts/: level, criterion, reason.
 
     \b
@@ -188,17 +200,15 @@ def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) ->
         for entry in record.entries:
             if run_filter not in label or criterion not in entry.criterion_id:
                 continue
-            if as_json:
-                click.echo(json.dumps({"run": label, **entry.as_json()}, ensure_ascii=False, sort_keys=True))
-                continue
             level = entry.status if entry.level is None else f"{entry.level:g}"
             where = f"{label} {entry.finding or 'run'} {entry.criterion_id}"
-            click.echo(f"{level:>8}  {where}: {clean(entry.reason, 160)}")
+            told.each("answers", {"run": label, **entry.as_json()}, f"{level:>8}  {where}: {clean(entry.reason, 160)}")
 
 
 @ledger.command("stats")
 @click.argument("folder", type=PATH)
-def ledger_stats(folder: Path) -> None:
+@tells("ledger-stats")
+def ledger_stats(told: Told, folder: Path) -> None:
     """Count what is recorded in FOLDER: by judge, by status, and what it cost.
 
     \b
@@ -221,14 +231,22 @@ def ledger_stats(folder: Path) -> None:
             tokens += (entry.usage.input_tokens or 0) + (entry.usage.output_tokens or 0)
     for name, counts in (("judge", judges), ("status", statuses)):
         for value, count in sorted(counts.items()):
-            click.echo(f"{name:<8} {value:<40} {count:>8}")
-    click.echo(f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {unknown} answers")
+            told.say(f"{name:<8} {value:<40} {count:>8}")
+    told.say(
+        f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {unknown} answers",
+        judges=dict(sorted(judges.items())),
+        statuses=dict(sorted(statuses.items())),
+        tokens=tokens,
+        cost_usd=cost,
+        answers_without_cost=unknown,
+    )
 
 
 @ledger.command("merge")
 @click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="The ledger folder to write.")
-def ledger_merge(folders: tuple[Path, ...], output: Path) -> None:
+@tells("ledger-merge")
+def ledger_merge(told: Told, folders: tuple[Path, ...], output: Path) -> None:
     """Merge ledger FOLDERS (such as those of CI shards) into one. Two answers under one key are refused.
 
     \b
@@ -237,13 +255,15 @@ def ledger_merge(folders: tuple[Path, ...], output: Path) -> None:
     """
     from ..ledger.folders import merge_folders
 
-    click.echo(f"{merge_folders(folders, output)} records written to {output}")
+    count = merge_folders(folders, output)
+    told.say(f"{count} records written to {output}", records=count, path=str(output))
 
 
 @ledger.command("diff")
 @click.argument("left", type=PATH)
 @click.argument("right", type=PATH)
-def ledger_diff(left: Path, right: Path) -> int:
+@tells("ledger-diff", "differences")
+def ledger_diff(told: Told, left: Path, right: Path) -> int:
     """List the questions that two ledger folders answer differently. Exit code 1: they differ.
 
     \b
@@ -254,8 +274,9 @@ def ledger_diff(left: Path, right: Path) -> int:
 
     differences = diff_folders(left, right)
     for d in differences:
-        click.echo(f"{d.left:>8} -> {d.right:<8} {d.run} {d.finding or 'run'} {d.criterion_id}")
-    click.echo(f"{len(differences)} differences")
+        line = f"{d.left:>8} -> {d.right:<8} {d.run} {d.finding or 'run'} {d.criterion_id}"
+        told.each("differences", asdict(d), line)
+    told.say(f"{len(differences)} differences")
     return 1 if differences else 0
 
 
@@ -263,7 +284,9 @@ def ledger_diff(left: Path, right: Path) -> int:
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @_common
 @click.option("--yes", is_flag=True, help="Really remove; without it the count is told only.")
+@tells("ledger-prune")
 def ledger_prune(
+    told: Told,
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
     folder: Path | None,
@@ -295,4 +318,6 @@ def ledger_prune(
         total += gone
         if yes and gone:
             write_record(sources.ledger_of(case.run.path), case.run.manifest, kept)
-    click.echo(f"{total} stale answers {'removed' if yes else 'found (remove them with --yes)'}")
+    told.say(
+        f"{total} stale answers {'removed' if yes else 'found (remove them with --yes)'}", stale=total, removed=yes
+    )

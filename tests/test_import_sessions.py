@@ -223,7 +223,7 @@ def test_freeze_takes_a_plain_folder_and_tells_its_guesses(cohort: Cohort) -> No
     put(cohort.root / "work", files | {".git/config": "x", "commands.log": "ls\n"})
     code, out, _ = cohort.sciagent("freeze", "work", "--task", "t1", "--system", "s", "-o", "runs/s/t1")
     assert code == 0
-    assert "no output/ here: all but data/, logs and hidden files" in out
+    assert "no output/ here: all of the folder but data/, logs and hidden files" in out
     assert "  report: output/report.md (by its name)\n" in out
     assert "  analysis source: 1 (code, by its suffix): output/fit.py\n" in out
     assert "  result: 1 (data files, by their suffix): output/out/t.csv\n" in out

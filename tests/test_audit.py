@@ -309,7 +309,7 @@ def test_the_command_tells_hits_and_its_exit_code(task: Task, tmp_path: Path) ->
     assert code == 1
     assert "output/notes.txt:1: doi: doi 10.5555/ABC.123" in out
     code, out, _ = sciagent(*args, "--json")
-    assert json.loads(out)["kind"] == "doi"
+    assert [hit["kind"] for run in json.loads(out)["runs"] for hit in run["hits"]] == ["doi"]
     code, _, err = sciagent("audit", str(tmp_path / "run"))
     assert (code, "no task named 't1'" in err) == (4, True)
 

@@ -19,6 +19,7 @@ class Commands(click.Group):
     """Finds the commands in their modules on first use, so that each call loads only its own."""
 
     _where = {
+        "init": "start",
         "task": "task",
         "induce": "induce",
         "rubric": "rubric",
@@ -47,6 +48,7 @@ class Commands(click.Group):
         "plan": "plan",
         "doctor": "doctor",
         "import": "imports",
+        "completion": "start",
     }
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -61,14 +63,37 @@ class Commands(click.Group):
         return command
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+LESSON = """\
+sciagent {version}: frozen runs of research agents, tested criterion by criterion by pytest.
+
+Begin a repository             sciagent init
+Make a task, or take one       sciagent task new tasks/my_task --help
+Hand it to an agent            sciagent assemble my_task work/
+Freeze what the agent left     sciagent freeze work/ --task my_task --system my-agent -o runs/my-agent/my_task
+Test the runs                  pytest --sciagent-run=runs/
+Read the report                pytest --sciagent-run=runs/ --sciagent-html=report.html
+Is all there that it takes?    sciagent doctor runs/
+Which system is better?        sciagent compare runs/
+
+Every command:  sciagent --help        One of them, with examples:  sciagent freeze --help
+"""
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pytest-sciagent")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Make tasks, run research agents on them, freeze what they leave, look after verdicts. Testing is pytest's work:
 
     \b
         pytest --sciagent-run=runs/ -n 8
+
+    Begin with `sciagent init`. Called without a command, sciagent tells the way from there in eight lines.
     """
+    if context.invoked_subcommand is None:
+        from importlib.metadata import version
+
+        click.echo(LESSON.format(version=version("pytest-sciagent")), nl=False)
 
 
 def main() -> None:

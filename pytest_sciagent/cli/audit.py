@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -10,13 +9,14 @@ import click
 from ..errors import SciagentError
 from ..text import clean
 from .common import PATH, find
+from .told import Told, tells
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a hit.")
-def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int:
+@tells("audit", "runs")
+def audit(told: Told, runs: tuple[Path, ...], tasks: tuple[Path, ...]) -> int:
     """Search RUNS for traces of the source study and of the hidden half of their task.
 
     Outputs, logs and transcripts are searched for DOI, arXiv id, title, authors and fingerprints of the source, for
@@ -25,6 +25,10 @@ def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int
     judgement: the judge of criterion 5.1 is shown what was found.
 
     Exit code 0: no hit. 1: there are hits.
+
+    \b
+    Example:
+        sciagent audit runs/
     """
     from ..checks.audit import audit as audit_run
     from ..evidence.artifacts import Artifacts
@@ -43,13 +47,13 @@ def audit(runs: tuple[Path, ...], tasks: tuple[Path, ...], as_json: bool) -> int
             raise SciagentError(f"no task named {run.manifest.task_id!r}: name its folder with --tasks", path=path)
         found = audit_run(Artifacts(run, readers), task)
         total += len(found.leaks)
-        if as_json:
-            for leak in found.leaks:
-                told = {"kind": leak.kind, "file": leak.file, "line": leak.line, "what": leak.what}
-                click.echo(json.dumps({"run": run.label, **told, "passage": leak.passage}, ensure_ascii=False))
-            continue
         unread = f", {len(found.unread)} could not be read" if found.unread else ""
-        click.echo(f"{run.label}: {len(found.leaks)} hits in {len(found.read)} files{unread}")
+        told.say(f"{run.label}: {len(found.leaks)} hits in {len(found.read)} files{unread}")
+        hits = []
         for leak in found.leaks:
-            click.echo(f"  {clean(leak.place)}: {leak.kind}: {clean(leak.what)}: {clean(leak.passage)}")
+            told.say(f"  {clean(leak.place)}: {leak.kind}: {clean(leak.what)}: {clean(leak.passage)}")
+            fact = {"kind": leak.kind, "file": leak.file, "line": leak.line, "what": leak.what, "passage": leak.passage}
+            hits.append(fact)
+        counts = {"files": len(found.read), "unread": len(found.unread)}
+        told.each("runs", {"run": run.label, **counts, "hits": hits})
     return 1 if total else 0

@@ -9,6 +9,7 @@ import click
 
 from ..text import clean
 from .common import PATH, cases_of, sources_of, templates_option
+from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..judging.prices import Price
@@ -35,18 +36,23 @@ def batch() -> None:
 @batch.command("status")
 @_root
 @_base_url
-def batch_status(rootdir: Path, base_url: str | None) -> int:
+@tells("batch-status", "batches")
+def batch_status(told: Told, rootdir: Path, base_url: str | None) -> int:
     """Ask the providers how all open batches stand. Takes nothing in.
 
     Exit code 0: all have ended, or there is none. 1: one is still running.
+
+    \b
+    Example:
+        sciagent batch status --rootdir .
     """
     from ..evaluation.batches import look_at_batches
 
     lines = look_at_batches(_folder(rootdir), base_url)
-    for line, _ in lines:
-        click.echo(clean(line))
+    for line, running in lines:
+        told.each("batches", {"running": running, "text": clean(line)}, clean(line))
     if not lines:
-        click.echo("no batch is on its way")
+        told.say("no batch is on its way")
     return 1 if any(running for _, running in lines) else 0
 
 
@@ -73,6 +79,10 @@ def batch_collect(
     batch stays on its list until the answers to all its runs are taken in.
 
     Exit code 0: nothing is left on its way. 1: a batch is still running, or waits for other runs.
+
+    \b
+    Example:
+        sciagent batch collect runs/
     """
     from ..evaluation.batches import collect_batches, forget_what_is_over
     from ..judging.prices import find_price, parse_price

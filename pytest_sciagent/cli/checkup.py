@@ -49,6 +49,7 @@ def machine() -> Iterator[Line]:
     """Python, packages, the plugin, the sandbox and a browser."""
     yield Line("python", "ok", f"{platform.python_version()} on {platform.system()} ({sys.executable})")
     yield from _packages()
+    yield _extras()
     yield _plugin()
     yield _sandbox()
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -84,6 +85,14 @@ def _packages() -> Iterator[Line]:
             yield Line("packages", "fault", told, f"pip install '{requirement}'")
         found.append(f"{requirement.name} {installed}")
     yield Line("packages", "ok", ", ".join([f"{DISTRIBUTION} {version(DISTRIBUTION)}", *found]))
+
+
+def _extras() -> Line:
+    from ..extras import EXTRAS, installed
+
+    here = [extra for extra, modules in EXTRAS.items() if all(map(installed, modules))]
+    absent = [f"{DISTRIBUTION}[{extra}]" for extra in EXTRAS if extra not in here]
+    return Line("extras", "ok", f"{', '.join(here) or 'none'}; not installed: {', '.join(absent) or 'none'}")
 
 
 def _plugin() -> Line:

@@ -67,6 +67,10 @@ def changed(prompts: str) -> None:
 
     Outputs `changed` (true or false) and `files` (those that are there, one a line). Without a pull request nothing
     has changed.
+
+    \b
+    Example:
+        sciagent ci changed --prompts 'prompts/**'
     """
     from ..ci.changed import changed_files
 
@@ -93,6 +97,10 @@ def run(system_file: str, tasks: str, output: str) -> int:
 
     What an earlier job left in the folder is removed first. A run that fails is frozen with its reason and counts as 0.
     On a fork nothing is run: there are no keys, and the gates will be inconclusive.
+
+    \b
+    Example:
+        sciagent ci run --system-file system.yaml --tasks my_task
     """
     from ..ci.guard import run_guarded, this_program
     from ..runs.discover import find_runs
@@ -133,6 +141,10 @@ def test(**given: Any) -> int:
 
     The exit code is pytest's (0 pass, 1 fail, 10 inconclusive, others: bad input or a fault); a part of a sharded
     session ends with 0 unless something broke. On a fork nobody is asked: recorded verdicts are replayed.
+
+    \b
+    Example:
+        sciagent ci test --runs runs/my-agent --pytest-args '--sciagent-min-score=60'
     """
     from ..ci.guard import run_guarded
     from ..ci.records import keep
@@ -175,6 +187,10 @@ def report(report: Path, rubric: str, changed_files: str, exit_code: str, commen
 
     The comment is written the first time and replaced afterwards. Without a token that may write it, as on a fork, the
     summary says the same.
+
+    \b
+    Example:
+        sciagent ci report --report sciagent-report --comment false
     """
     from ..ci.session import RESULTS, SUMMARY
     from ..documents import load_json, read_text
@@ -237,7 +253,12 @@ def _comment(job: Job, page: str, key: str) -> None:
 @click.argument("parts", type=PATH)
 @click.option("--ledger", envvar="SCIAGENT_LEDGER", type=PATH, default=Path("verdicts"), show_default=True)
 def merge(parts: Path, ledger: Path) -> None:
-    """Merge the records of a sharded session (PARTS has a folder for each) into the ledger, to replay them as one."""
+    """Merge the records of a sharded session (PARTS has a folder for each) into the ledger, to replay them as one.
+
+    \b
+    Example:
+        sciagent ci merge parts/
+    """
     from ..ci.records import merge_parts
 
     click.echo(f"{merge_parts(parts, ledger)} records in {ledger}")
@@ -247,7 +268,12 @@ def merge(parts: Path, ledger: Path) -> None:
 @click.argument("cache", type=PATH)
 @click.option("--ledger", envvar="SCIAGENT_LEDGER", type=PATH, default=Path("verdicts"), show_default=True)
 def restore_records(cache: Path, ledger: Path) -> None:
-    """Add the answers in CACHE to the ledger, which keeps its own. A cache that can't be read is told and left out."""
+    """Add the answers in CACHE to the ledger, which keeps its own. A cache that can't be read is told and left out.
+
+    \b
+    Example:
+        sciagent ci restore-records .sciagent/records-cache
+    """
     from ..ci.records import restore
 
     added, problems = restore(cache, ledger)
@@ -260,7 +286,12 @@ def restore_records(cache: Path, ledger: Path) -> None:
 @click.argument("cache", type=PATH)
 @click.option("--ledger", envvar="SCIAGENT_LEDGER", type=PATH, default=Path("verdicts"), show_default=True)
 def keep_records(cache: Path, ledger: Path) -> None:
-    """Copy the ledger to CACHE, for later jobs."""
+    """Copy the ledger to CACHE, for later jobs.
+
+    \b
+    Example:
+        sciagent ci keep-records .sciagent/records-cache
+    """
     from ..ci.records import keep
 
     click.echo(f"{keep(ledger, cache)} records kept")

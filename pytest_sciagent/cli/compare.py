@@ -11,6 +11,7 @@ import click
 from ..errors import SciagentError
 from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
 from .common import PATH, find, progress, sources_of, templates_option
+from .told import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
 )
 @click.option("--csv", type=PATH, default=None, help="Write the cohort's table, a row a run, as CSV.")
 @click.option("--parquet", type=PATH, default=None, help="Write the cohort's table as Parquet.")
-@click.option("--json", type=PATH, default=None, help="Write the table and every statistic as JSON.")
+@click.option(
+    "--json", type=PATH, default=None, help="Write the table and every statistic as JSON; - prints it instead."
+)
 def compare(
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
@@ -85,7 +88,7 @@ def compare(
     from ..reporting.cohort_files import combine as combine_tables
     from ..reporting.comparison import check_comparable
     from ..reporting.comparison import compare as compare_table
-    from ..reporting.comparison_json import write_comparison
+    from ..reporting.comparison_json import comparison_as_json
     from ..reporting.comparison_text import comparison_text
     from ..rubrics import DEFAULT_RUBRIC
 
@@ -108,13 +111,11 @@ def compare(
     check_comparable(table)
     again = {other: _score(frozen, sources, rubric, other, (), *how) for other in others}
     comparison = compare_table(table, rubric, margin=margin, seed=seed, others=again)
-    click.echo(comparison_text(table, comparison), nl=False)
+    show(comparison_text(table, comparison), comparison_as_json(table, comparison), json)
     if csv is not None:
         write_csv(csv, table)
     if parquet is not None:
         write_parquet(parquet, table)
-    if json is not None:
-        write_comparison(json, table, comparison)
 
 
 def _score(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -11,13 +10,16 @@ import click
 
 from ..text import clean
 from .common import PATH
+from .told import STANDARD_OUTPUT, show
 
 EXIT_WAITING = 10
 
 
 @click.command()
 @click.argument("file", type=PATH)
-@click.option("--json", "json_path", type=PATH, default=None, help="Also write every arm of every run to this file.")
+@click.option(
+    "--json", "json_path", type=PATH, default=None, help="Write every arm of every run as JSON; - prints it instead."
+)
 def experiment(file: Path, json_path: Path | None) -> int:
     """Run the arms of the experiment FILE as far as they are not done, and print what each gains.
 
@@ -39,18 +41,18 @@ def experiment(file: Path, json_path: Path | None) -> int:
 
     What is frozen is kept: interrupted or waiting, the same command goes on where it stopped.
     Exit code 0: done. 2: interrupted. 4: bad input. 10: something waits for a hand-off.
+
+    \b
+    Example:
+        sciagent experiment experiment.yaml
     """
-    from ..ledger.store import write_atomically
     from ..revision.experiment import Experiment
     from ..revision.tables import as_json, tables
     from .run import interrupt
 
     signal.signal(signal.SIGTERM, interrupt)
     scored, waits = Experiment(file, os.environ, lambda text: click.echo(clean(text), err=True)).go()
-    for line in tables(scored):
-        click.echo(line)
-    if json_path is not None:
-        write_atomically(json_path, json.dumps(as_json(scored), indent=1, ensure_ascii=False) + "\n")
+    show("".join(f"{line}\n" for line in tables(scored)), as_json(scored), json_path)
     for waiting in waits:
-        click.echo(f"waiting: {waiting}")
+        click.echo(f"waiting: {waiting}", err=json_path == STANDARD_OUTPUT)
     return EXIT_WAITING if waits else 0

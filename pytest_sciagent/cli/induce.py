@@ -124,7 +124,12 @@ def _run(work: Callable[[Induction], object], task: str, given: dict[str, Any]) 
 @click.argument("task")
 @with_options(*_COMMON)
 def induce_skeleton(task: str, **given: Any) -> int:
-    """Goals from the instruction of TASK alone."""
+    """Goals from the instruction of TASK alone.
+
+    \b
+    Example:
+        sciagent induce skeleton my_task --judge openai:MODEL
+    """
     return _run(lambda induction: induction.skeleton, task, given)
 
 
@@ -132,7 +137,12 @@ def induce_skeleton(task: str, **given: Any) -> int:
 @click.argument("task")
 @with_options(*_COMMON)
 def induce_literature(task: str, **given: Any) -> int:
-    """What the literature says about meeting the goals of TASK."""
+    """What the literature says about meeting the goals of TASK.
+
+    \b
+    Example:
+        sciagent induce literature my_task --judge openai:MODEL --provider arxiv
+    """
     return _run(lambda induction: induction.literature, task, given)
 
 
@@ -140,7 +150,12 @@ def induce_literature(task: str, **given: Any) -> int:
 @click.argument("task")
 @with_options(*_COMMON)
 def induce_data(task: str, **given: Any) -> int:
-    """What the data of TASK are (by code) and mean (by a model), and which goals they allow for."""
+    """What the data of TASK are (by code) and mean (by a model), and which goals they allow for.
+
+    \b
+    Example:
+        sciagent induce data my_task --judge openai:MODEL
+    """
     return _run(lambda induction: induction.data, task, given)
 
 
@@ -148,7 +163,12 @@ def induce_data(task: str, **given: Any) -> int:
 @click.argument("task")
 @with_options(*_COMMON)
 def induce_criteria(task: str, **given: Any) -> int:
-    """Criteria for TASK, from goals, literature and data."""
+    """Criteria for TASK, from goals, literature and data.
+
+    \b
+    Example:
+        sciagent induce criteria my_task --judge openai:MODEL
+    """
     return _run(lambda induction: induction.criteria, task, given)
 
 
@@ -162,6 +182,10 @@ def induce_all(task: str, output: Path | None, **given: Any) -> int:
     """All stages for TASK; then the rubric is linted, frozen and written, with a record of every answer beside it.
 
     Exit code 0: written. 1: questions are open (hand-off), or lint has found something.
+
+    \b
+    Example:
+        sciagent induce all my_task --judge openai:MODEL -o rubrics/induced/my_task.yaml
     """
     faults = []
 

@@ -174,6 +174,10 @@ def label(
     \b
     Then:
         sciagent calibrate labels/ --judge openai:MODEL --runs runs/
+
+    \b
+    Example:
+        sciagent label runs/ --as ann
     """
     from ..evaluation.labelling import Labelling
     from ..evaluation.recorded import recorded_judge

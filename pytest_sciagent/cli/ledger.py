@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 from ..judging.draws import MOST_DRAWS
 from ..text import clean
 from .common import PATH, cases_of, rubrics_of, sources_of, templates_option
+from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..evaluation import Case
@@ -79,7 +80,9 @@ def _common(command: Any) -> Any:
 @_CANARY
 @_DRAW
 @click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
+@tells("ledger-export")
 def ledger_export(
+    told: Told,
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
     folder: Path | None,
@@ -94,6 +97,10 @@ def ledger_export(
     """Write every open prompt of RUNS as JSON lines: for a batch service, another program, or a person.
 
     Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it.
+
+    \b
+    Example:
+        sciagent ledger export runs/ --as NAME -o prompts.jsonl
     """
     from ..judging.handoff import export_lines, handoff_identity, open_requests
     from ..ledger.store import write_atomically
@@ -107,7 +114,12 @@ def ledger_export(
         questions += len(requests)
         lines += export_lines(requests, judge)
     write_atomically(output, "".join(f"{line}\n" for line in lines))
-    click.echo(f"{questions} open questions in {len(lines)} prompts, written to {output}")
+    told.say(
+        f"{questions} open questions in {len(lines)} prompts, written to {output}",
+        questions=questions,
+        prompts=len(lines),
+        path=str(output),
+    )
 
 
 @ledger.command("import")
@@ -116,7 +128,9 @@ def ledger_export(
 @_common
 @_CANARY
 @_DRAW
+@tells("ledger-import", "written")
 def ledger_import(
+    told: Told,
     answers: Path,
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
@@ -133,6 +147,10 @@ def ledger_import(
     An answer counts only for the very prompt it was given to: where run, rubric or template have changed since, it is
     told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used; they
     are told, and not recorded, so that their questions are exported again.
+
+    \b
+    Example:
+        sciagent ledger import answers.jsonl runs/ --as NAME
     """
     from ..judging.handoff import handoff_identity, read_answers, settle_answers
     from ..ledger import merge_entries, write_record
@@ -153,9 +171,11 @@ def ledger_import(
                 click.echo(f"{who}: {entry.status}: {clean(entry.reason, 300)}", err=True)
         if usable := [entry for entry in entries if entry.settles]:
             merged = merge_entries(case.ledger.entries, usable)
-            click.echo(f"written: {write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)}")
+            written = write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)
+            told.each("written", str(written), f"written: {written}")
     stale = [a for a in given if a.key not in taken]
-    click.echo(json.dumps({"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}))
+    summary = {"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}
+    told.say(json.dumps(summary), **summary)
     for answer in stale[:5]:
         click.echo(f"{answers}:{answer.line}: no such prompt (any more): {answer.key}", err=True)
     return 1 if stale or set(counts) - {"assessed"} else 0
@@ -165,9 +185,14 @@ def ledger_import(
 @click.argument("folder", type=PATH)
 @click.option("--run", "run_filter", default="", help="Only runs whose system/task contains this.")
 @click.option("--criterion", default="", help="Only criteria whose id contains this.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, whole entries.")
-def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) -> None:
-    """Show the recorded answers in FOLDER, such as verdicts/: level, criterion, reason."""
+@tells("ledger-show", "answers")
+def ledger_show(told: Told, folder: Path, run_filter: str, criterion: str) -> None:
+    """Show the recorded answers in FOLDER, such as verdicts/: level, criterion, reason.
+
+    \b
+    Example:
+        sciagent ledger show verdicts/ --run my-agent --criterion robustness
+    """
     from ..ledger.folders import records
 
     for _, record in records(folder):
@@ -175,18 +200,21 @@ def ledger_show(folder: Path, run_filter: str, criterion: str, as_json: bool) ->
         for entry in record.entries:
             if run_filter not in label or criterion not in entry.criterion_id:
                 continue
-            if as_json:
-                click.echo(json.dumps({"run": label, **entry.as_json()}, ensure_ascii=False, sort_keys=True))
-                continue
             level = entry.status if entry.level is None else f"{entry.level:g}"
             where = f"{label} {entry.finding or 'run'} {entry.criterion_id}"
-            click.echo(f"{level:>8}  {where}: {clean(entry.reason, 160)}")
+            told.each("answers", {"run": label, **entry.as_json()}, f"{level:>8}  {where}: {clean(entry.reason, 160)}")
 
 
 @ledger.command("stats")
 @click.argument("folder", type=PATH)
-def ledger_stats(folder: Path) -> None:
-    """Count what is recorded in FOLDER: by judge, by status, and what it cost."""
+@tells("ledger-stats")
+def ledger_stats(told: Told, folder: Path) -> None:
+    """Count what is recorded in FOLDER: by judge, by status, and what it cost.
+
+    \b
+    Example:
+        sciagent ledger stats verdicts/
+    """
     from collections import Counter
 
     from ..ledger.folders import records
@@ -203,31 +231,52 @@ def ledger_stats(folder: Path) -> None:
             tokens += (entry.usage.input_tokens or 0) + (entry.usage.output_tokens or 0)
     for name, counts in (("judge", judges), ("status", statuses)):
         for value, count in sorted(counts.items()):
-            click.echo(f"{name:<8} {value:<40} {count:>8}")
-    click.echo(f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {unknown} answers")
+            told.say(f"{name:<8} {value:<40} {count:>8}")
+    told.say(
+        f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {unknown} answers",
+        judges=dict(sorted(judges.items())),
+        statuses=dict(sorted(statuses.items())),
+        tokens=tokens,
+        cost_usd=cost,
+        answers_without_cost=unknown,
+    )
 
 
 @ledger.command("merge")
 @click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="The ledger folder to write.")
-def ledger_merge(folders: tuple[Path, ...], output: Path) -> None:
-    """Merge ledger FOLDERS (such as those of CI shards) into one. Two answers under one key are refused."""
+@tells("ledger-merge")
+def ledger_merge(told: Told, folders: tuple[Path, ...], output: Path) -> None:
+    """Merge ledger FOLDERS (such as those of CI shards) into one. Two answers under one key are refused.
+
+    \b
+    Example:
+        sciagent ledger merge part-1/verdicts part-2/verdicts -o verdicts
+    """
     from ..ledger.folders import merge_folders
 
-    click.echo(f"{merge_folders(folders, output)} records written to {output}")
+    count = merge_folders(folders, output)
+    told.say(f"{count} records written to {output}", records=count, path=str(output))
 
 
 @ledger.command("diff")
 @click.argument("left", type=PATH)
 @click.argument("right", type=PATH)
-def ledger_diff(left: Path, right: Path) -> int:
-    """List the questions that two ledger folders answer differently. Exit code 1: they differ."""
+@tells("ledger-diff", "differences")
+def ledger_diff(told: Told, left: Path, right: Path) -> int:
+    """List the questions that two ledger folders answer differently. Exit code 1: they differ.
+
+    \b
+    Example:
+        sciagent ledger diff verdicts/ verdicts-second/
+    """
     from ..ledger.folders import diff_folders
 
     differences = diff_folders(left, right)
     for d in differences:
-        click.echo(f"{d.left:>8} -> {d.right:<8} {d.run} {d.finding or 'run'} {d.criterion_id}")
-    click.echo(f"{len(differences)} differences")
+        line = f"{d.left:>8} -> {d.right:<8} {d.run} {d.finding or 'run'} {d.criterion_id}"
+        told.each("differences", asdict(d), line)
+    told.say(f"{len(differences)} differences")
     return 1 if differences else 0
 
 
@@ -235,7 +284,9 @@ def ledger_diff(left: Path, right: Path) -> int:
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @_common
 @click.option("--yes", is_flag=True, help="Really remove; without it the count is told only.")
+@tells("ledger-prune")
 def ledger_prune(
+    told: Told,
     runs: tuple[Path, ...],
     tasks: tuple[Path, ...],
     folder: Path | None,
@@ -245,7 +296,12 @@ def ledger_prune(
     layout: Layout,
     yes: bool,
 ) -> None:
-    """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed)."""
+    """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed).
+
+    \b
+    Example:
+        sciagent ledger prune runs/ --as NAME --yes
+    """
     from ..judging.handoff import handoff_identity
     from ..ledger import write_record
 
@@ -262,4 +318,6 @@ def ledger_prune(
         total += gone
         if yes and gone:
             write_record(sources.ledger_of(case.run.path), case.run.manifest, kept)
-    click.echo(f"{total} stale answers {'removed' if yes else 'found (remove them with --yes)'}")
+    told.say(
+        f"{total} stale answers {'removed' if yes else 'found (remove them with --yes)'}", stale=total, removed=yes
+    )

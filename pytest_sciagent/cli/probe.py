@@ -18,7 +18,9 @@ from .common import PATH, named_task
 @click.option("--base-url", default=None, help="Another server than the provider's own.")
 @click.option("--as", "name", default=None, metavar="NAME", help="The model's name in runs, if it is another.")
 @click.option("-n", "--draws", default=3, show_default=True, type=click.IntRange(1, 100), help="Answers to ask for.")
-@click.option("-o", "--output", "folder", type=PATH, default=Path("probes"), show_default=True)
+@click.option(
+    "-o", "--output", "folder", type=PATH, default=Path("probes"), show_default=True, help="Where results are written."
+)
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 def probe(
     task_ids: tuple[str, ...],
@@ -34,6 +36,10 @@ def probe(
 
     The result lies in probes/TASK/MODEL.json. In a session of the same folder it stands in the receipt of criterion 5.2
     of every run of that model on that task. It changes no level: a number can be right by chance.
+
+    \b
+    Example:
+        sciagent probe my_task --model openai:MODEL
     """
     from ..evaluation.memory import probe_path
     from ..harnesses.probe import probe as ask

@@ -10,6 +10,7 @@ import click
 from ..text import clean
 from .common import PATH, named_task
 from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
+from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..models import Rubric
@@ -38,12 +39,17 @@ def _loaded(path: Path, task: str | None, tasks: tuple[Path, ...]) -> tuple[Rubr
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @_TASK
 @_TASKS
-def rubric_lint(files: tuple[Path, ...], task: str | None, tasks: tuple[Path, ...]) -> int:
+@tells("rubric-lint", "rubrics")
+def rubric_lint(told: Told, files: tuple[Path, ...], task: str | None, tasks: tuple[Path, ...]) -> int:
     """Look for what makes the criteria in FILES hard to apply, unfair, or a leak of what the task hides.
 
     Compound questions, vague words, what nobody can check, placeholders, duplicates, contradictions, data that the task
     lacks, traces of the hidden study, goals without a criterion, missing weights and levels. Exit code 1: something was
     found.
+
+    \b
+    Example:
+        sciagent rubric lint rubrics/my_rubric.yaml --task my_task
     """
     from ..errors import SciagentError
     from ..induction.lint import LintFinding, lint
@@ -60,9 +66,9 @@ def rubric_lint(files: tuple[Path, ...], task: str | None, tasks: tuple[Path, ..
         else:
             found = lint(loaded, made_for, data_names(made_for) if made_for is not None else None)
         total += len(found)
-        click.echo(f"{path}: {len(found)} findings")
-        for finding in found:
-            click.echo(f"  {clean(finding.told())}")
+        lines = [clean(finding.told()) for finding in found]
+        fact = {"file": str(path), "findings": lines}
+        told.each("rubrics", fact, f"{path}: {len(found)} findings", *(f"  {line}" for line in lines))
     return 1 if total else 0
 
 
@@ -70,10 +76,15 @@ def rubric_lint(files: tuple[Path, ...], task: str | None, tasks: tuple[Path, ..
 @click.argument("file", type=PATH)
 @_TASK
 @_TASKS
-def rubric_freeze(file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
+@tells("rubric-frozen")
+def rubric_freeze(told: Told, file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
     """Freeze the rubric in FILE: its next version, with digest and time in FILE's .frozen.json. It is linted first.
 
     A frozen rubric that was edited can't be used until it is frozen again. Exit code 1: lint has found something.
+
+    \b
+    Example:
+        sciagent rubric freeze rubrics/my_rubric.yaml --task my_task
     """
     from ..induction.pipeline import freeze_rubric
 
@@ -82,10 +93,11 @@ def rubric_freeze(file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
     for finding in found:
         click.echo(clean(finding.told()), err=True)
     if frozen is None:
-        click.echo(f"not frozen: {len(found)} lint findings")
+        told.say(f"not frozen: {len(found)} lint findings", frozen=False, findings=len(found))
         return 1
-    click.echo(f"frozen: {file}, version {frozen.version}, {frozen.frozen_at}")
-    click.echo(f"digest: {frozen.digest}")
+    facts = {"file": str(file), "version": frozen.version, "frozen_at": str(frozen.frozen_at), "digest": frozen.digest}
+    told.say(f"frozen: {file}, version {frozen.version}, {frozen.frozen_at}", frozen=True, **facts)
+    told.say(f"digest: {frozen.digest}")
     return 0
 
 
@@ -117,6 +129,10 @@ def rubric_quality(
     Give the skeleton's rubric (sciagent induce --stages skeleton) and the full one to see what the further stages add.
     With --gold, also what share of a gold checklist's weight each covers, and which items are lost. Exit code 1:
     questions are open (hand-off). What is recorded already (--state) is not asked again: no key is needed.
+
+    \b
+    Example:
+        sciagent rubric quality rubrics/my_rubric.yaml --task my_task --judge openai:MODEL
     """
     import json
 

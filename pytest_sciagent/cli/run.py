@@ -46,6 +46,10 @@ def run(
         fixing_turns: 2
 
     Exit code 0: all runs completed. 1: one did not. 2: interrupted. 4: bad input.
+
+    \b
+    Example:
+        sciagent run my_task --system-file agent.yaml -o runs/agent -n 3
     """
     from ..harnesses.suite import jobs, run_suite
     from ..harnesses.system import digest_of, load_system
@@ -91,9 +95,10 @@ def release(
     then rest on these times instead of those that a run gives itself.
 
     \b
-    By a system file:             sciagent release RUN --system-file my-agent.yaml
-    By hand, in two steps:        sciagent release RUN --to work2/
-                                  sciagent release RUN --from work2/
+    Examples (by a system file; or by hand, in two steps):
+        sciagent release runs/my-agent/my_task --system-file my-agent.yaml
+        sciagent release runs/my-agent/my_task --to work2/
+        sciagent release runs/my-agent/my_task --from work2/
 
     Exit code 0: handed out, or frozen. 1: the second stage did not complete.
     """

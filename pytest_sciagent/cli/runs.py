@@ -12,6 +12,7 @@ import click
 from ..errors import SciagentError
 from ..text import clean
 from .common import PATH, doubts, find
+from .told import Told, tells
 
 
 @click.command()
@@ -41,7 +42,8 @@ from .common import PATH, doubts, find
 @click.option("--output-tokens", type=int, default=None)
 @click.option("--cost-usd", type=float, default=None)
 @click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
-def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: Any) -> None:
+@tells("frozen", "guesses", "warnings")
+def freeze(told: Told, workspace: Path, target: Path, tasks: tuple[Path, ...], **options: Any) -> None:
     """Freeze what an agent left in WORKSPACE/output into a run.
 
     Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last. In a workspace
@@ -67,8 +69,8 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
 
     handed = _handed_out(workspace)
     prompts = {path.name: digest(path) for path in options["prompts"]} or handed.prompts
-    told = {key: options[key] for key in ("harness", "harness_version", "model")}
-    system = _model(System, {"name": options["system"], "prompts": prompts, **told})
+    known = {key: options[key] for key in ("harness", "harness_version", "model")}
+    system = _model(System, {"name": options["system"], "prompts": prompts, **known})
     usage = _model(Usage, {key: options[key] for key in ("input_tokens", "output_tokens", "cost_usd")})
     before = options["inputs_before"]
     frozen = freeze_run(
@@ -89,18 +91,27 @@ def freeze(workspace: Path, target: Path, tasks: tuple[Path, ...], **options: An
         ),
         os.environ,
     )
-    files = len(frozen.run.manifest.files)
-    click.echo(f"frozen: {frozen.run.label}, {files} files, tree {frozen.run.manifest.tree_sha256[:12]}, in {target}")
+    manifest = frozen.run.manifest
+    files, tree = len(manifest.files), manifest.tree_sha256
+    told.say(
+        f"frozen: {frozen.run.label}, {files} files, tree {tree[:12]}, in {target}",
+        run=frozen.run.label,
+        files=files,
+        tree_sha256=tree,
+        path=str(target),
+        report=manifest.report,
+        masked=frozen.masked,
+    )
     if is_plain(workspace):
-        click.echo(
+        told.say(
             "  no output/ here: all of the folder but data/, logs and hidden files is taken for what was delivered"
         )
-    manifest = frozen.run.manifest
     for line in guesses(manifest.files, manifest.report, named=options["report"] is not None):
-        click.echo(f"  {clean(line)}")
+        told.each("guesses", clean(line), f"  {clean(line)}")
     if frozen.masked:
-        click.echo(f"{frozen.masked} secrets masked in logs")
+        told.say(f"{frozen.masked} secrets masked in logs")
     for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *handed.strays):
+        told.each("warnings", clean(warning))
         click.echo(f"warning: {clean(warning)}", err=True)
 
 
@@ -152,12 +163,18 @@ def _hashes(path: Path) -> dict[str, str]:
 @click.option(
     "--public-key", "keys", multiple=True, type=PATH, help="PEM: each run must bear a seal made with one (repeatable)."
 )
-def verify(runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
+@tells("verified", "runs")
+def verify(told: Told, runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
     """Check that RUNS (runs, or folders of runs) are what was frozen. Names every changed, missing or extra file.
 
     With --public-key, each run must bear a seal (see sciagent seal) that was made with one of the keys for this run.
 
     Exit code 0: all sound. 1: a run is not.
+
+    \b
+    Examples:
+        sciagent verify runs/
+        sciagent verify runs/ --public-key lab.pem.pub
     """
     from ..runs import Run
     from ..runs.seal import check_seal
@@ -174,9 +191,10 @@ def verify(runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
             unsealed = check_seal(run, keys) if keys else []
         bad += bool(problems or unsealed)
         sealed = "" if problems or not keys else ", seal not valid" if unsealed else ", sealed"
-        click.echo(f"{label}: {'tampered' if problems else 'sound'}{sealed}")
-        for problem in (*problems, *unsealed):
-            click.echo(f"  {clean(problem)}")
+        state = "tampered" if problems else "sound"
+        found = [clean(problem) for problem in (*problems, *unsealed)]
+        fact = {"run": label, "path": str(path), "state": state, "sealed": not unsealed if keys else None}
+        told.each("runs", fact | {"problems": found}, f"{label}: {state}{sealed}", *(f"  {one}" for one in found))
     return 1 if bad else 0
 
 
@@ -184,7 +202,8 @@ def verify(runs: tuple[Path, ...], keys: tuple[Path, ...]) -> int:
 @click.argument("runs", nargs=-1, type=PATH)
 @click.option("--key", type=PATH, default=None, help="Private key, PEM without a passphrase.")
 @click.option("--new-key", type=PATH, default=None, help="Make a key pair: FILE and FILE.pub.")
-def seal(runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None:
+@tells("sealed", "seals")
+def seal(told: Told, runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None:
     """Sign RUNS: an in-toto statement over tree digest and manifest, in a DSSE envelope, in RUN.seal.json.
 
     \b
@@ -197,7 +216,8 @@ def seal(runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None
     from ..runs import seal as seals
 
     if new_key is not None:
-        click.echo(f"made: {new_key} (keep it to yourself) and {seals.new_key(new_key)}")
+        public = seals.new_key(new_key)
+        told.say(f"made: {new_key} (keep it to yourself) and {public}", key=str(new_key), public_key=str(public))
         key = key or new_key
     if runs and key is None:
         raise click.UsageError("name the private key with --key, or make one with --new-key")
@@ -205,16 +225,23 @@ def seal(runs: tuple[Path, ...], key: Path | None, new_key: Path | None) -> None
         raise click.UsageError("name runs to seal")
     for path in find(runs) if runs else ():
         assert key is not None
-        click.echo(f"sealed: {seals.seal(Run.load(path), key)}")
+        made = seals.seal(Run.load(path), key)
+        told.each("seals", str(made), f"sealed: {made}")
 
 
 @click.command()
 @click.argument("folder", type=PATH)
-def schema(folder: Path) -> None:
-    """Write the JSON Schemas of all files to FOLDER."""
+@tells("schemas", "files")
+def schema(told: Told, folder: Path) -> None:
+    """Write the JSON Schemas of all files to FOLDER.
+
+    \b
+    Example:
+        sciagent schema schemas/
+    """
     from ..ledger.store import write_atomically
     from ..schemas import schemas
 
     for name, text in schemas().items():
         write_atomically(folder / name, text)
-        click.echo(str(folder / name))
+        told.each("files", str(folder / name), str(folder / name))

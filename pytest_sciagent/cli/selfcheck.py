@@ -15,6 +15,7 @@ import click
 
 from ..errors import SciagentError
 from .common import PATH
+from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..evaluation import Sources
@@ -47,7 +48,9 @@ OWN_LEDGER = Path(".sciagent", "selfcheck")
     help="Ledger folder (default: the shipped verdicts; .sciagent/selfcheck/ for a judge that is asked).",
 )
 @click.option("-o", "--output", type=PATH, default=None, help="Keep the runs in this new folder.")
+@tells("selfcheck", "runs")
 def selfcheck(
+    told: Told,
     tasks: tuple[str, ...],
     folders: tuple[Path, ...],
     judge: str | None,
@@ -76,7 +79,7 @@ def selfcheck(
     from ..judging.clients import KEY_VARIABLES
     from ..judging.identity import parse_identity
     from ..rubrics import DEFAULT_RUBRIC
-    from ..selfcheck import build_runs, score_runs
+    from ..selfcheck import ALLOWANCES, build_runs, score_runs
 
     if judge is None and (judge_param or base_url):
         raise SciagentError("--judge-param and --base-url belong to a judge: name it with --judge KIND:MODEL")
@@ -95,7 +98,11 @@ def selfcheck(
             _ask(folder, sources, judge, judge_param, base_url)
         earned = score_runs(folder, chosen, rubric, sources, named)
     for line in _lines(earned):
-        click.echo(line)
+        told.say(line)
+    for one in earned:
+        ends = {"low": float(one.score.low), "high": float(one.score.high)}
+        most = {"at_most": float(ALLOWANCES[one.kind].points), "not_recorded": one.not_recorded}
+        told.each("runs", {"kind": one.kind, "task": one.task, "score": ends, **most, "outcome": one.outcome})
     outcomes = {one.outcome for one in earned}
     return 1 if "beyond" in outcomes else EXIT_INCONCLUSIVE if "open" in outcomes else 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from ..errors import SciagentError
 from .common import PATH, find, read_session_rubric, sources_of, templates_option
+from .told import show
 
 if TYPE_CHECKING:
     from ..gates import Gate
@@ -42,7 +42,7 @@ _POINTS = click.FloatRange(0, 100)
 @click.option("--min-executed", type=_POINTS, default=None, help="Percent of the first layer of acceptance.")
 @click.option("--min-tested", type=_POINTS, default=None, help="Percent of the second layer of acceptance.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap over runs.")
-@click.option("--json", "target", type=PATH, default=None, help="Write it as JSON.")
+@click.option("--json", "target", type=PATH, default=None, help="Write it as JSON; - prints it instead.")
 def sensitivity(
     runs: tuple[Path, ...],
     named: str,
@@ -69,7 +69,6 @@ def sensitivity(
     from ..evaluation.recorded import recorded_as, recorded_judges
     from ..judging.identity import parse_judges
     from ..ledger import Ledger
-    from ..ledger.store import write_atomically
     from ..reporting.scored_runs import open_runs
     from ..reporting.sensitivity import judge_by_each, sensitivity_json, sensitivity_text
 
@@ -90,9 +89,7 @@ def sensitivity(
     whose = [recorded_as(one, recorded) for one in judges]
     gates = _gates(min_score, min_task_score, min_executed, min_tested)
     found = judge_by_each(opened, rubric, whose, gates, fill=fill, seed=seed)
-    click.echo(sensitivity_text(found), nl=False)
-    if target is not None:
-        write_atomically(target, json_module.dumps(sensitivity_json(found), indent=1, ensure_ascii=False) + "\n")
+    show(sensitivity_text(found), sensitivity_json(found), target)
 
 
 def _gates(score: float | None, task_score: float | None, executed: float | None, tested: float | None) -> list[Gate]:

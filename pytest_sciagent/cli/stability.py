@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import math
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import click
 from ..errors import SciagentError
 from ..judging.draws import MOST_DRAWS
 from .common import PATH, find, progress, read_session_rubric, sources_of, templates_option
+from .told import show
 
 
 @click.command()
@@ -27,7 +27,7 @@ from .common import PATH, find, progress, read_session_rubric, sources_of, templ
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
 @templates_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
-@click.option("--json", "target", type=PATH, default=None, help="Write it as JSON.")
+@click.option("--json", "target", type=PATH, default=None, help="Write it as JSON; - prints it instead.")
 def stability(
     runs: tuple[Path, ...],
     named: str | None,
@@ -50,7 +50,6 @@ def stability(
     """
     from ..evaluation.recorded import recorded_judge
     from ..judging.identity import parse_judges
-    from ..ledger.store import write_atomically
     from ..reporting.scored_runs import open_runs
     from ..reporting.stability import stability as measure
     from ..reporting.stability import stability_json, stability_text
@@ -70,6 +69,4 @@ def stability(
         raise SciagentError(f"--draws {draws}: of {whose.label} {known} are recorded")
     with progress(opened, "scoring runs") as shown:
         found = measure(list(shown), rubric, whose, draws or known, margin)
-    click.echo(stability_text(found), nl=False)
-    if target is not None:
-        write_atomically(target, json_module.dumps(stability_json(found), indent=1, ensure_ascii=False) + "\n")
+    show(stability_text(found), stability_json(found), target)

@@ -8,6 +8,7 @@ import click
 
 from ..text import clean
 from .common import PATH
+from .told import Told, tells
 
 
 @click.group()
@@ -22,7 +23,8 @@ def task() -> None:
 @click.option("--domain", required=True, metavar="WORD")
 @click.option("--t0", required=True, metavar="YYYY-MM-DD", help="Nothing published on or after this day may be used.")
 @click.option("--licence", required=True, metavar="NAME", help="Licence of the data, such as CC0-1.0.")
-def task_new(folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: str, licence: str) -> None:
+@tells("task-made")
+def task_new(told: Told, folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: str, licence: str) -> None:
     """Make the task FOLDER; the folder's name becomes the task's id.
 
     Every place that needs your words says REPLACE; `sciagent task check` lists what is left.
@@ -35,26 +37,39 @@ def task_new(folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: 
     from ..tasks.new import new_task
 
     made = new_task(folder, data, title=title, domain=domain, t0=t0, licence=licence)
-    click.echo(f"made: {folder} ({len(made.manifest.files)} data files)")
-    click.echo(f"next: fill in what says REPLACE, then run: sciagent task check {folder}")
+    count = len(made.manifest.files)
+    told.say(f"made: {folder} ({count} data files)", task=made.id, path=str(folder), files=count)
+    told.say(f"next: fill in what says REPLACE, then run: sciagent task check {folder}")
 
 
 @task.command("hash")
 @click.argument("folder", type=PATH)
-def task_hash(folder: Path) -> None:
-    """Register the files in FOLDER/data: write their bytes and SHA-256 into task.yaml."""
+@tells("task-registered")
+def task_hash(told: Told, folder: Path) -> None:
+    """Register the files in FOLDER/data: write their bytes and SHA-256 into task.yaml.
+
+    \b
+    Example:
+        sciagent task hash tasks/my_task
+    """
     from ..tasks.new import register_data
 
-    click.echo(f"registered: {register_data(folder)} files in {folder / 'task.yaml'}")
+    count, path = register_data(folder), folder / "task.yaml"
+    told.say(f"registered: {count} files in {path}", path=str(path), files=count)
 
 
 @task.command("check")
 @click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option("--rubric", default=None, help="Rubric whose dimensions feasibility labels may name.")
-def task_check(folders: tuple[Path, ...], rubric: str | None) -> int:
+@tells("task-check", "tasks")
+def task_check(told: Told, folders: tuple[Path, ...], rubric: str | None) -> int:
     """Check the tasks in FOLDERS: files and hashes, blindness, cut-off, licence, recomputing, perturbations.
 
     The scripts in hidden/verify are run in a sandbox over the task's data. Exit code 0: whole and blind. 1: not.
+
+    \b
+    Example:
+        sciagent task check tasks/my_task
     """
     from ..tasks import Task
     from ..tasks.check import check_task
@@ -64,12 +79,17 @@ def task_check(folders: tuple[Path, ...], rubric: str | None) -> int:
     bad = 0
     for folder in folders:
         loaded = Task.load(folder)
-        click.echo(f"{loaded.id}:")
+        told.say(f"{loaded.id}:")
+        answers = []
         for answer in check_task(loaded, chosen):
             bad += not answer.ok
-            click.echo(f"  {'ok   ' if answer.ok else 'WRONG'} {answer.question}: {clean(answer.found)}")
-            for problem in answer.problems:
-                click.echo(f"          {clean(problem)}")
+            problems = [clean(problem) for problem in answer.problems]
+            found = {"ok": answer.ok, "question": answer.question, "found": clean(answer.found), "problems": problems}
+            answers.append(found)
+            told.say(f"  {'ok   ' if answer.ok else 'WRONG'} {answer.question}: {found['found']}")
+            for problem in problems:
+                told.say(f"          {problem}")
+        told.each("tasks", {"task": loaded.id, "ok": all(one["ok"] for one in answers), "answers": answers})
     return 1 if bad else 0
 
 
@@ -94,6 +114,10 @@ def task_prior_art(
 
     The study behind the task is left out. Look the snapshot through before you use it: the first twelve publications
     with a whole date before T0 are compared with findings. Exit code 1: a search failed, and is recorded as incomplete.
+
+    \b
+    Example:
+        sciagent task prior-art tasks/my_task --query "river levels trend" --provider openalex --until 2019-12-31
     """
     import re
 

@@ -7,13 +7,15 @@ from pathlib import Path
 import click
 
 from .common import PATH, named_task
+from .told import Told, tells
 
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
 @click.argument("folder", type=PATH)
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-def assemble(task_id: str, folder: Path, tasks: tuple[Path, ...]) -> None:
+@tells("assembled")
+def assemble(told: Told, task_id: str, folder: Path, tasks: tuple[Path, ...]) -> None:
     """Assemble a workspace for TASK in FOLDER: the visible half of the task, read-only, and what to deliver.
 
     The agent starts in FOLDER, reads PROMPT.md and leaves its work in output/. `python validate.py` tells whether the
@@ -29,4 +31,5 @@ def assemble(task_id: str, folder: Path, tasks: tuple[Path, ...]) -> None:
     from ..tasks.workspace import assemble as assemble_workspace
 
     made = assemble_workspace(named_task(task_id, tasks), folder)
-    click.echo(f"assembled: {folder} ({len(made.files)} files; output/ is empty)")
+    count = len(made.files)
+    told.say(f"assembled: {folder} ({count} files; output/ is empty)", path=str(folder), files=count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import SciagentError
+from ..extras import need
 
 if TYPE_CHECKING:
     from ..judging.clients import Client
@@ -48,10 +48,9 @@ def _client(identity: JudgeIdentity, url: str | None, gates: Gates | None, how: 
         from ..judging.clients import make_client
 
         return make_client(identity, base_url=url, api_key=None, gates=gates, timeout_s=how.timeout_s)
-    try:
-        from ..judging.dask_client import DaskClient
-    except ImportError as error:
-        raise SciagentError(f"--sciagent-dask needs a package: pip install 'pytest-sciagent[dask]' ({error})") from None
+    need("dask", "--sciagent-dask")
+    from ..judging.dask_client import DaskClient
+
     return DaskClient(identity, how.dask, url, how.timeout_s, gates)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..checks import CheckContext, CheckResult, find_check
 from ..evidence.artifacts import ReadingLimits
 from ..evidence.isolation import Readers
+from ..evidence.readers import check_packages
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
@@ -95,9 +96,11 @@ def open_case(
     """The run in the folder `path`, ready to be evaluated. New answers go to `record`, with the run's label.
 
     Raises:
-        SciagentError: its manifest, its task or its ledger can't be read.
+        SciagentError: its manifest, its task or its ledger can't be read, or a file of it only by a package that is not
+            installed.
     """
     run = Run.load(path)
+    check_packages(run.label, run.files)
     task = find_task(run.manifest.task_id, sources.task_folders)
     work = sources.work_entries.get(run.label, ())
     ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)

@@ -6,10 +6,11 @@ any other text. Never read: pickles under any name, archives, executables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
+from ..extras import EXTRAS, need
 from .arrays import read_hdf5, read_npy, read_npz
 from .delimited import read_delimited, read_text
 from .json_data import json_values, read_json, read_json_lines
@@ -23,6 +24,7 @@ __all__ = [
     "Kind",
     "Table",
     "Unreadable",
+    "check_packages",
     "json_values",
     "libraries",
     "needs_isolation",
@@ -91,6 +93,25 @@ def read_artifact(path: str, data: bytes) -> Artifact:
         raise Unreadable(f"{len(data):,} bytes, more than {MAX_BYTES:,}")
     reader = _IN_PROCESS.get(suffix) or _ISOLATED.get(suffix) or read_text
     return reader(data)
+
+
+def check_packages(label: str, paths: Iterable[str]) -> None:
+    """Look whether each of `paths`, files of the run `label`, has a reader whose module is installed.
+
+    What a run earns must not depend on what happens to be installed, so nothing is passed over.
+
+    Raises:
+        SciagentError: a module is missing; the message names it, the file and the extra.
+    """
+    first: dict[str, str] = {}
+    for path in paths:
+        reader = _ISOLATED.get(_suffix(path))
+        for library in _LIBRARIES[reader] if reader is not None else ():
+            module = library.partition(".")[0]
+            if module in EXTRAS["science"]:
+                first.setdefault(module, path)
+    for module, path in sorted(first.items()):
+        need("science", f"{label}: reading {path}", module)
 
 
 def needs_isolation(path: str) -> bool:

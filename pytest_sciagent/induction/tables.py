@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from ..extras import need
 from ..models import Variable
 from ..text import one_line
 from .states import Column, ColumnKind, TableProfile
@@ -18,6 +19,8 @@ MOST_ROWS = 200_000
 MOST_COLUMNS = 200
 MOST_VALUES = 12
 MOST_KEY_COLUMNS = 12
+_SCIENCE = {"parquet": "pyarrow", "xlsx": "openpyxl"}
+"""The modules by which pandas reads tables of these suffixes."""
 
 
 def read_table(path: str, data: bytes) -> pandas.DataFrame | None:
@@ -25,6 +28,7 @@ def read_table(path: str, data: bytes) -> pandas.DataFrame | None:
 
     Raises:
         ValueError: it has the name of a table, and is none.
+        SciagentError: the package that reads it is not installed.
     """
     import pandas
 
@@ -35,6 +39,8 @@ def read_table(path: str, data: bytes) -> pandas.DataFrame | None:
         return pandas.read_csv(source, sep=mark, nrows=MOST_ROWS + 1, low_memory=False)
     if suffix in {"jsonl", "ndjson"}:
         return pandas.read_json(source, lines=True, nrows=MOST_ROWS + 1)
+    if suffix in _SCIENCE:
+        need("science", f"reading {path}", _SCIENCE[suffix])
     if suffix == "parquet":
         return pandas.read_parquet(source).head(MOST_ROWS + 1)
     if suffix == "xlsx":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
+from ..extras import need
 from ..ledger.store import write_atomically
 from ..text import one_line
 from .cohort import SCORED_BY, Row, as_rows, as_table, column_types
@@ -33,6 +34,7 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
     """Write a table as Parquet; raises as `write_csv`."""
+    need("science", "a table in Parquet", "pyarrow")
     buffer = BytesIO()
     table.to_parquet(buffer, index=False)
     write_atomically(path, buffer.getvalue())
@@ -101,6 +103,8 @@ def _difference(row: Row, other: Row) -> str | None:
 def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
+    if path.suffix != ".csv":
+        need("science", "a table in Parquet", "pyarrow")
     try:
         if path.suffix == ".csv":
             return pd.read_csv(path, dtype="string", keep_default_na=False, na_values=[""], encoding="utf-8")

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..ledger.store import write_atomically
 from .cohort import SCORED_BY, Row, as_rows
 from .comparison_orders import show_order
 from .comparison_results import Comparison, PairSummary
@@ -19,16 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = "sciagent-comparison/1"
-
-
-def write_comparison(path: Path, table: pd.DataFrame, comparison: Comparison) -> None:
-    """Write a comparison to `path`: deterministic, no NaN, numbers with all their digits.
-
-    Raises:
-        SciagentError: the place can't be written to.
-    """
-    text = json.dumps(comparison_as_json(table, comparison), indent=1, ensure_ascii=False, allow_nan=False)
-    write_atomically(path, text + "\n")
 
 
 def comparison_as_json(table: pd.DataFrame, comparison: Comparison) -> dict[str, Any]:

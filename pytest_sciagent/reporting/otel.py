@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SciagentError
+from ..extras import need
 from .junit import level_name
 from .records import VerdictRecord, verdict_records
 from .results import Results
@@ -22,17 +21,11 @@ if TYPE_CHECKING:
 EVENT = "gen_ai.evaluation.result"
 SCOPE = "pytest-sciagent"
 MAX_EXPLANATION = 1000
-_NEEDED = "opentelemetry.exporter.otlp.proto.http"
 
 
 def check_otel() -> None:
     """Raises SciagentError where the packages that send events are not installed."""
-    try:
-        found = find_spec("opentelemetry.sdk") is not None and find_spec(_NEEDED) is not None
-    except ModuleNotFoundError:
-        found = False
-    if not found:
-        raise SciagentError("--sciagent-otel needs more packages: pip install 'pytest-sciagent[otel]'")
+    need("otel", "--sciagent-otel")
 
 
 def send_events(results: Results, words: Words) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import mimetypes
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SciagentError
+from ..extras import need
 from ..ledger.store import write_atomically
 from ..runs import MANIFEST, Run, UnsafeFile
 from ..runs.files import read_file
@@ -36,8 +36,7 @@ def write_crate(folder: Path, run: Run, task: TaskManifest | None, results: Resu
         SciagentError: the folder holds something already or can't be written to, a file is not what was frozen, or the
             package is not installed.
     """
-    if find_spec("rocrate") is None:
-        raise SciagentError("an RO-Crate needs one more package: pip install 'pytest-sciagent[ro-crate]'")
+    need("ro-crate", "an RO-Crate")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SciagentError("is there already: name a new folder", path=folder)
     _copy(folder, run)

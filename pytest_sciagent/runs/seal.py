@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..digest import sha256_bytes
 from ..documents import plain_json, read_text
 from ..errors import SciagentError
+from ..extras import need
 from ..layout import MANIFEST
 from .files import read_file
 from .run import Run
@@ -39,7 +40,7 @@ def new_key(path: Path) -> Path:
     Raises:
         SciagentError: the file exists or can't be written; `securesystemslib` is not installed.
     """
-    _library()
+    need("signing", "signing")
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
@@ -63,7 +64,7 @@ def seal(run: Run, key: Path) -> Path:
     Raises:
         SciagentError: the run is not sound, the key can't be used, `securesystemslib` is not installed.
     """
-    _library()
+    need("signing", "signing")
     from securesystemslib.dsse import Envelope
     from securesystemslib.signer import CryptoSigner
 
@@ -92,7 +93,7 @@ def check_seal(run: Run, keys: Sequence[Path]) -> list[str]:
     Raises:
         SciagentError: a key that can't be read, `securesystemslib` is not installed.
     """
-    _library()
+    need("signing", "signing")
     from securesystemslib.dsse import Envelope
     from securesystemslib.exceptions import VerificationError
 
@@ -153,12 +154,3 @@ def _public_key(path: Path) -> Key:
 
 def _read_key(path: Path) -> bytes:
     return read_text(path).encode()
-
-
-def _library() -> None:
-    try:
-        import cryptography
-        import securesystemslib
-    except ImportError:
-        raise SciagentError("signing needs securesystemslib: pip install 'pytest-sciagent[signing]'") from None
-    del cryptography, securesystemslib

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...digest import sha256_json
-from ...errors import SciagentError
+from ...extras import need
 from ...ledger.store import write_atomically
 from .base import SearchFailed
 
@@ -75,7 +75,9 @@ class Http:
     def _fetch(
         self, method: str, url: str, params: dict[str, str], body: dict[str, Any] | None, headers: Mapping[str, str]
     ) -> bytes:
-        httpx2, tenacity = _libraries()
+        need("literature", "searching the literature")
+        import httpx2
+        import tenacity
 
         def wait(state: Any) -> float:
             error = state.outcome.exception()
@@ -134,17 +136,6 @@ def _retry_after(told: str | None) -> float | None:
         return max(0.0, float(told)) if told is not None else None
     except ValueError:
         return None
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import httpx2
-        import tenacity
-    except ImportError as error:
-        raise SciagentError(
-            f"searching the literature needs {error.name}: pip install 'pytest-sciagent[literature]'"
-        ) from None
-    return httpx2, tenacity
 
 
 def read_json(body: bytes) -> Any:

@@ -6,6 +6,7 @@ import io
 from functools import cached_property
 from pathlib import Path
 
+from ...extras import need
 from ...runs.files import UnsafeFile, read_file, walk
 from ...tasks.leaks import fold
 from .base import Publication, publication
@@ -33,6 +34,8 @@ class LocalFolder:
             suffix = Path(entry.path).suffix.lower()
             if entry.problem is not None or suffix not in {".pdf", ".md", ".markdown", ".txt"}:
                 continue
+            if suffix == ".pdf":
+                need("science", f"reading {entry.path}", "pypdf")
             try:
                 data = read_file(self.folder, entry.path, MAX_BYTES)
                 text = pdf_text(data) if suffix == ".pdf" else data.decode("utf-8", "replace")[:MAX_CHARS]

@@ -111,7 +111,11 @@ class CriterionBase(RunItem):
     def take(self, verdict: Verdict) -> None:
         """Keep the verdict and publish it."""
         # Secrets are masked here, before anything is cut, so that no output of the session ever sees them.
-        self.verdict = verdict = self.state.words.verdict(verdict)
+        self.show(self.state.words.verdict(verdict))
+
+    def show(self, verdict: Verdict) -> None:
+        """Keep a verdict whose secrets are masked, and publish it."""
+        self.verdict = verdict
         shown = {
             "level": "unset" if verdict.level is None else f"{verdict.level:g}",
             "status": verdict.status,
@@ -152,7 +156,11 @@ class CriterionItem(CriterionBase, pytest.Item):
         return item
 
     def setup(self) -> None:
-        self.settle(self.case.verdict(self.criterion, self.finding_id, self.state.judge))
+        kept = self.run_file.kept.get((self.name, self.finding_id))
+        if kept is not None and not (self.state.options.strict and kept.status == "unrecorded"):
+            self.show(kept)
+        else:
+            self.settle(self.case.verdict(self.criterion, self.finding_id, self.state.judge))
 
     def runtest(self) -> None:
         self.outcome()

@@ -3,7 +3,7 @@ that an agent wrote is imported as a conftest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pluggy import HookRelay
 
     from ..evaluation import Case
+    from ..evaluation.kept import VerdictKey
+    from ..models import Verdict
 
 
 def _state(node: pytest.Collector) -> SessionState:
@@ -56,6 +58,11 @@ class RunFile(RunNode, pytest.Module):
     @cached_property
     def case(self) -> Case:
         return _state(self).case(self.path.parent)
+
+    @cached_property
+    def kept(self) -> Mapping[VerdictKey, Verdict]:
+        """The verdicts that an earlier session of this user has worked out from the same files."""
+        return _state(self).keeping.verdicts_of(self.index)
 
     def collect(self) -> Iterator[pytest.Collector]:
         index = self.index
@@ -96,6 +103,8 @@ class FindingNode(RunNode, pytest.Collector):
             return
         scope: Scope = "run" if self.finding_id is None else "finding"
         kind = JudgedFunction if _own_judge(self) else CriterionItem
+        if kind is JudgedFunction:
+            state.keeping.leave_out(index)
         for marks in state.criteria_of(scope, index):
             yield kind.of(self, marks)
         for own, marks in state.own_of(scope):

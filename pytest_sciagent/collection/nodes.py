@@ -11,7 +11,7 @@ import pytest
 
 from ..layout import MANIFEST
 from .index import RUN_NODE, STATE_ITEMS, RunIndex
-from .items import CriterionItem, JudgedFunction, OwnCriterion, RunNode, RunStateItem
+from .items import CriterionItem, JudgedFunction, OwnCriterion, RunNode, RunStateItem, is_acting
 from .marks import run_marks
 from .own import Scope
 from .state import STATE, SessionState
@@ -82,9 +82,14 @@ class FindingNode(RunNode, pytest.Collector):
     def run_file(self) -> RunFile:
         return cast(RunFile, self.parent)
 
-    @property
+    @cached_property
     def finding_id(self) -> str | None:
         return None if self.name == RUN_NODE else self.name
+
+    @cached_property
+    def acting(self) -> bool:
+        """Whether a mark on what is above its items has a say in how they end."""
+        return any(map(is_acting, self.iter_markers()))
 
     def collect(self) -> list[pytest.Item]:
         run = self.path.parent

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..collection.status import PROPERTY
-from ..collection.told import Told
+from ..collection.told import told_by
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
@@ -70,7 +69,7 @@ class Board:
         # A rerun of an item comes with an outcome of its own; only the last attempt counts.
         if report.outcome not in ("passed", "failed", "skipped"):
             return
-        told = Told.read(next((value for name, value in report.user_properties if name == PROPERTY), None))
+        told = told_by(report)
         if told is None:
             return
         self._seen.add(report.nodeid)

@@ -183,7 +183,17 @@ class CriterionItem(CriterionBase, pytest.Item):
     Sessions have tens of thousands of these: what pytest gives each item is made when somebody first reads it.
     """
 
-    __slots__ = ("_keywords", "_markers", "_matches", "_properties", "_sections", "_stash", "criterion", "marks", "verdict")
+    __slots__ = (
+        "_keywords",
+        "_markers",
+        "_matches",
+        "_properties",
+        "_sections",
+        "_stash",
+        "criterion",
+        "marks",
+        "verdict",
+    )
     marks: CriterionMarks
 
     def __init__(self, **kwargs: Any) -> None:
@@ -215,7 +225,7 @@ class CriterionItem(CriterionBase, pytest.Item):
     @property
     def kept(self) -> Verdict | None:
         """The verdict that an earlier session showed, where it ends at an outcome and nobody marked the item."""
-        marks = self.parent.acting if self._markers is None else any(map(is_acting, self.iter_markers()))
+        marks = self.finding_node.acting if self._markers is None else any(map(is_acting, self.iter_markers()))
         if marks:
             return None
         verdict = self.run_file.kept.get((self.name, self.finding_id))

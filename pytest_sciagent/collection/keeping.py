@@ -34,7 +34,7 @@ class Keeping:
         self._own.add(index.nodeid)
 
     def verdicts_of(self, index: RunIndex) -> Mapping[VerdictKey, Verdict]:
-        """The verdicts of a run as an earlier session showed them, by criterion and finding; empty where there are none."""
+        """The verdicts of a run as an earlier session showed them, by criterion and finding."""
         found = self._verdicts.get(index.nodeid)
         if found is None:
             run = self._run(index)

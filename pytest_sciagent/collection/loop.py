@@ -48,7 +48,7 @@ class KeptLoop:
 
 
 def run_items(session: pytest.Session, protocol: ShortProtocol) -> bool | None:
-    """As pytest's own loop; None leaves it to pytest: items are only collected, some could not be, or others want a say.
+    """As pytest's own loop; None leaves it to pytest: nothing is to run, or others want a say.
 
     Raises:
         pytest.Session.Failed, pytest.Session.Interrupted: the session is to stop, as in pytest's loop.

@@ -24,7 +24,9 @@ class _Read:
         return self if report is None else self._make(report)
 
 
-class TestReport(pytest.TestReport):  # named as pytest's: whoever turns reports into data writes the name of their class
+class TestReport(
+    pytest.TestReport
+):  # named as pytest's: whoever turns reports into data writes the name of their class
     """As `pytest.TestReport`, of the call of `item`, which ended at `verdict`."""
 
     __slots__ = ("duration", "item", "longrepr", "outcome", "start", "stop", "verdict", "when")

@@ -15,13 +15,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from ..digest import sha256_bytes
 from ..ledger.kept import KeptFiles
 from ..ledger.store import record_path
 from ..models import Model, Rubric, Verdict
 from ..models.base import Sha256
+from ..models.sharing import share
 from ..runs.files import walk
 from ..scoring import RunFacts
 
@@ -32,8 +33,25 @@ if TYPE_CHECKING:
 
 VerdictKey = tuple[str, str | None]
 _PACKAGE = Path(__file__).resolve().parents[1]
-_LIBRARIES = ("h5py", "markdown-it-py", "nbformat", "numpy", "openpyxl", "pandas", "pillow", "pint", "pyarrow")
-_LIBRARIES += ("pydantic", "pypdf", "rapidfuzz", "rfc8785", "scipy", "wcmatch", "jinja2", "PyYAML")
+_LIBRARIES = (
+    "h5py",
+    "jinja2",
+    "markdown-it-py",
+    "nbformat",
+    "numpy",
+    "openpyxl",
+    "pandas",
+    "pillow",
+    "pint",
+    "pyarrow",
+    "pydantic",
+    "pypdf",
+    "PyYAML",
+    "rapidfuzz",
+    "rfc8785",
+    "scipy",
+    "wcmatch",
+)
 _STOPPED = b"was stopped"
 """How receipts tell of a reader that took too long or died: another time it may not."""
 
@@ -47,6 +65,11 @@ class KeptRun(Model):
     refuted: dict[str, bool | None] | None
     refuted_quotes: dict[str, tuple[str, ...] | None] | None
     answers: tuple[Sha256, ...]
+
+    @model_validator(mode="after")
+    def _share(self) -> KeptRun:
+        share(self.verdicts, "judge", "anchors")
+        return self
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict], facts: RunFacts, answers: Iterable[str]) -> KeptRun:

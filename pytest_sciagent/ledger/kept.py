@@ -1,7 +1,7 @@
 """Files that this user's own sessions have written, told from all others by a code that only this user can make.
 
-What is kept saves work; it is no evidence. A file that came with a repository, or that anything else has written, has no
-valid code and counts as absent: then the work is done.
+What is kept saves work; it is no evidence. A file that came with a repository, or that anything else has written, has
+no valid code and counts as absent: then the work is done.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def run_result(
     rubrics: Sequence[Rubric],
     facts: RunFacts | None,
 ) -> RunResult:
-    """Add one run up. A run that was not delivered counts as 0; a tampered one has no score: neither has case or facts."""
+    """Add one run up. One not delivered counts as 0, a tampered one has no score: neither has a case or facts."""
     if case is None or facts is None:
         total = Interval.point(0) if index.state == "undelivered" else None
         return RunResult(index, (), (), None, None, total, Fraction(1 if total else 0))

@@ -234,7 +234,8 @@ class CriterionItem(CriterionBase, pytest.Item):
 
     def told_properties(self, verdict: Verdict) -> list[tuple[str, object]]:
         """The properties of the report of `verdict`."""
-        others = [p for p in self._properties or () if p[0] not in _SHOWN]
+        own: list[tuple[str, object]] = self._properties or []
+        others = [p for p in own if p[0] not in _SHOWN]
         return [*others, *self.shown(verdict).items(), (PROPERTY, Told(self.run_file.nodeid, verdict))]
 
     def report(self, verdict: Verdict, start: float) -> TestReport:

@@ -117,6 +117,7 @@ def items(arguments: argparse.Namespace) -> str:
             commands = {
                 "bare item": (SERIAL, "bare"),
                 "parametrised test": (SERIAL, "param"),
+                "worked out again, -n 0": ([*SERIAL, ours, "--sciagent-fresh"], "ours"),
                 "replayed, -n 0": ([*SERIAL, ours], "ours"),
                 **{f"replayed, -n {n}": ([*PYTEST, f"-n{n}", ours], "ours") for n in arguments.workers},
             }

@@ -98,6 +98,16 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     return (yield)
 
 
+@pytest.hookimpl(specname="pytest_runtestloop", tryfirst=True)
+def pytest_run_kept_items(session: pytest.Session) -> bool | None:
+    state = session.config.stash[STATE]
+    if not state.indexes or state.full_protocol:
+        return None
+    from .collection.loop import run_items
+
+    return run_items(session, state.short_protocol)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     state = item.config.stash[STATE]

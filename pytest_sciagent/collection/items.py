@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +12,7 @@ import pytest
 from ..text import one_line
 from .marks import CriterionMarks
 from .own import OwnSpec
+from .reports import TestReport
 from .state import STATE, SessionState
 from .status import PROPERTY
 from .told import Told
@@ -30,6 +33,31 @@ else:
 _SHOWN = frozenset({"level", "status", "dimension", "weight", "judge", "score_effect"})
 MAX_REASON = 500
 """Characters of a reason in the terminal, in JUnit and in pytest-html; the JSON file has all of it."""
+
+
+ACTING = frozenset({"skip", "skipif", "xfail"})
+
+
+def is_acting(mark: pytest.Mark) -> bool:
+    """Whether `mark` has a say in how an item ends."""
+    return mark.name in ACTING
+
+
+def _later(slot: str, make: Callable[[Any], Any]) -> property:
+    """An attribute that lies in `slot`, made when it is first read."""
+
+    def read(item: Any) -> Any:
+        value = getattr(item, slot)
+        if value is None:
+            value = make(item)
+            setattr(item, slot, value)
+        return value
+
+    return property(read, lambda item, value: setattr(item, slot, value))
+
+
+def _gap(verdict: Verdict) -> str:
+    return one_line(f"{verdict.status.replace('_', ' ')}: {verdict.reason}", MAX_REASON)
 
 
 class Zero(Exception):
@@ -97,8 +125,9 @@ class RunItem(RunNode, _Item):
 class CriterionBase(RunItem):
     """A criterion: its case, its finding, its verdict, and how an outcome follows from it."""
 
-    criterion: Criterion
-    verdict: Verdict | None = None
+    if TYPE_CHECKING:
+        criterion: Criterion
+        verdict: Verdict | None
 
     @property
     def case(self) -> Case:
@@ -111,7 +140,15 @@ class CriterionBase(RunItem):
     def take(self, verdict: Verdict) -> None:
         """Keep the verdict and publish it."""
         # Secrets are masked here, before anything is cut, so that no output of the session ever sees them.
-        self.verdict = verdict = self.state.words.verdict(verdict)
+        self.show(self.state.words.verdict(verdict))
+
+    def show(self, verdict: Verdict) -> None:
+        """Keep a verdict whose secrets are masked, and publish it."""
+        self.verdict = verdict
+        self.publish(verdict, **self.shown(verdict))
+
+    def shown(self, verdict: Verdict) -> dict[str, str]:
+        """What the properties tell people."""
         shown = {
             "level": "unset" if verdict.level is None else f"{verdict.level:g}",
             "status": verdict.status,
@@ -122,7 +159,7 @@ class CriterionBase(RunItem):
             shown["judge"] = self.state.name_of(verdict.judge.label)
         if (effect := self.state.effect_of(self.criterion.id, verdict.level)) is not None:
             shown["score_effect"] = effect
-        self.publish(verdict, **shown)
+        return shown
 
     def settle(self, verdict: Verdict) -> None:
         """Take the verdict in. Raises what makes pytest see an error."""
@@ -135,24 +172,89 @@ class CriterionBase(RunItem):
         verdict = self.verdict
         assert verdict is not None
         if verdict.level is None:
-            reason = one_line(f"{verdict.status.replace('_', ' ')}: {verdict.reason}", MAX_REASON)
-            raise pytest.skip.Exception(reason, _use_item_location=True)
+            raise pytest.skip.Exception(_gap(verdict), _use_item_location=True)
         if verdict.level == 0:
             raise Zero(verdict.reason)
 
 
 class CriterionItem(CriterionBase, pytest.Item):
-    """A criterion whose verdict needs no code of the user's: a check, or a recorded or asked answer."""
+    """A criterion whose verdict needs no code of the user's: a check, or a recorded or asked answer.
+
+    Sessions have tens of thousands of these: what pytest gives each item is made when somebody first reads it.
+    """
+
+    __slots__ = (
+        "_keywords",
+        "_markers",
+        "_matches",
+        "_properties",
+        "_sections",
+        "_stash",
+        "criterion",
+        "marks",
+        "verdict",
+    )
+    marks: CriterionMarks
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._keywords = self._markers = self._matches = self._properties = self._sections = self._stash = None
+        self.verdict = None
 
     @classmethod
     def of(cls, parent: FindingNode, marks: CriterionMarks) -> CriterionItem:
         item: CriterionItem = cls.from_parent(parent, name=marks.criterion.id)
         item.criterion = marks.criterion
-        marks.give(item)
+        item.marks = marks
         return item
 
+    own_markers: Any = _later("_markers", lambda item: list(item.marks.marks))
+    keywords: Any = _later("_keywords", lambda item: item.marks.keywords_of(item))
+    extra_keyword_matches: Any = _later("_matches", lambda item: {item.criterion.dimension})
+    stash: Any = _later("_stash", lambda item: pytest.Stash())
+    _store: Any = stash
+    _report_sections: Any = _later("_sections", lambda item: [])
+    user_properties: Any = _later(
+        "_properties", lambda item: [] if item.verdict is None else list(item.shown(item.verdict).items())
+    )
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        return self.reportinfo()
+
+    @property
+    def kept(self) -> Verdict | None:
+        """The verdict that an earlier session showed, where it ends at an outcome and nobody marked the item."""
+        marks = self.finding_node.acting if self._markers is None else any(map(is_acting, self.iter_markers()))
+        if marks:
+            return None
+        verdict = self.run_file.kept.get((self.name, self.finding_id))
+        strict = self.state.options.strict
+        return None if verdict is None or (strict and verdict.status == "unrecorded") else verdict
+
+    def told_properties(self, verdict: Verdict) -> list[tuple[str, object]]:
+        """The properties of the report of `verdict`."""
+        own: list[tuple[str, object]] = self._properties or []
+        others = [p for p in own if p[0] not in _SHOWN]
+        return [*others, *self.shown(verdict).items(), (PROPERTY, Told(self.run_file.nodeid, verdict))]
+
+    def report(self, verdict: Verdict, start: float) -> TestReport:
+        """The report of a call that ended at `verdict`; see `outcome` and `_repr_failure_py`."""
+        self.verdict = verdict
+        if verdict.level is None:
+            path, line, _ = self.reportinfo()
+            return TestReport(self, verdict, "skipped", (path, line + 1, _gap(verdict)), start, time.time())
+        if verdict.level == 0:
+            reason = self.state.words.line(verdict.reason, MAX_REASON)
+            return TestReport(self, verdict, "failed", reason, start, time.time())
+        return TestReport(self, verdict, "passed", None, start, time.time())
+
     def setup(self) -> None:
-        self.settle(self.case.verdict(self.criterion, self.finding_id, self.state.judge))
+        kept = self.kept
+        if kept is not None:
+            self.show(kept)
+        else:
+            self.settle(self.case.verdict(self.criterion, self.finding_id, self.state.judge))
 
     def runtest(self) -> None:
         self.outcome()
@@ -174,6 +276,8 @@ class RunStateItem(RunItem, pytest.Item):
 
 class FunctionCriterion(CriterionBase, pytest.Function):
     """A criterion that runs code of the user's, with pytest's fixtures."""
+
+    verdict: Verdict | None = None
 
     def decide(self, **fixtures: Any) -> Verdict:
         """The verdict, given the fixtures that the criterion's function asks for."""

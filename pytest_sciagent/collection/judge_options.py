@@ -19,7 +19,6 @@ class JudgeOptions:
 
     layout: None where the user did not say.
     templates: the folder of the user's own.
-    dask: the cluster whose workers ask.
     timeout_s: seconds for one attempt to get an answer.
     dask: the cluster whose workers ask.
     """

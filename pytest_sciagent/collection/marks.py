@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.mark.structures import NodeKeywords
 
 if TYPE_CHECKING:
     from ..models import Criterion
@@ -45,6 +46,12 @@ class CriterionMarks:
             pytest.mark.criterion(id=criterion.id).mark,
             pytest.mark.weight(value=criterion.weight).mark,
         )
+
+    def keywords_of(self, item: pytest.Item) -> NodeKeywords:
+        """The keywords of an item that has these marks."""
+        keywords = NodeKeywords(item)
+        keywords.update((mark.name, mark) for mark in self.marks)
+        return keywords
 
     def give(self, item: pytest.Item) -> None:
         """Mark `item`, before any mark it has already."""

@@ -3,7 +3,7 @@ that an agent wrote is imported as a conftest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -11,7 +11,7 @@ import pytest
 
 from ..layout import MANIFEST
 from .index import RUN_NODE, STATE_ITEMS, RunIndex
-from .items import CriterionItem, JudgedFunction, OwnCriterion, RunNode, RunStateItem
+from .items import CriterionItem, JudgedFunction, OwnCriterion, RunNode, RunStateItem, is_acting
 from .marks import run_marks
 from .own import Scope
 from .state import STATE, SessionState
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pluggy import HookRelay
 
     from ..evaluation import Case
+    from ..evaluation.kept import VerdictKey
+    from ..models import Verdict
 
 
 def _state(node: pytest.Collector) -> SessionState:
@@ -57,6 +59,11 @@ class RunFile(RunNode, pytest.Module):
     def case(self) -> Case:
         return _state(self).case(self.path.parent)
 
+    @cached_property
+    def kept(self) -> Mapping[VerdictKey, Verdict]:
+        """The verdicts that an earlier session of this user has worked out from the same files."""
+        return _state(self).keeping.verdicts_of(self.index)
+
     def collect(self) -> Iterator[pytest.Collector]:
         index = self.index
         self.own_markers.extend(run_marks(index))
@@ -75,9 +82,14 @@ class FindingNode(RunNode, pytest.Collector):
     def run_file(self) -> RunFile:
         return cast(RunFile, self.parent)
 
-    @property
+    @cached_property
     def finding_id(self) -> str | None:
         return None if self.name == RUN_NODE else self.name
+
+    @cached_property
+    def acting(self) -> bool:
+        """Whether a mark on what is above its items has a say in how they end."""
+        return any(map(is_acting, self.iter_markers()))
 
     def collect(self) -> list[pytest.Item]:
         run = self.path.parent
@@ -96,6 +108,8 @@ class FindingNode(RunNode, pytest.Collector):
             return
         scope: Scope = "run" if self.finding_id is None else "finding"
         kind = JudgedFunction if _own_judge(self) else CriterionItem
+        if kind is JudgedFunction:
+            state.keeping.leave_out(index)
         for marks in state.criteria_of(scope, index):
             yield kind.of(self, marks)
         for own, marks in state.own_of(scope):

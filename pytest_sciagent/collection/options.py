@@ -62,6 +62,7 @@ class Options:
     rerun_seconds: float | None
     unsafe_rerun: bool
     reading_seconds: float | None
+    fresh: bool
     rootdir: Path
     base: Path
 
@@ -181,6 +182,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="take only part I of N of the runs, for jobs that record verdicts side by side; no gate is decided by a "
         "part. Afterwards merge the records ('sciagent ci merge') and replay the whole",
     )
+    add(
+        "--sciagent-fresh",
+        action="store_true",
+        default=False,
+        help="work every verdict out again. Otherwise those that a session of yours has worked out are taken from "
+        ".sciagent/cache as long as the run, its task, rubrics, recorded answers and this program are the same",
+    )
     add_outputs(group, parser)
     add_panel(group, parser)
     add_gates(group, parser)
@@ -200,6 +208,7 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("sciagent_judge", "string", "judge, as --sciagent-judge"),
     ("sciagent_ledger", "string", "ledger folder, as --sciagent-ledger"),
     ("sciagent_images", "bool", "send figures to judges, as --sciagent-images"),
+    ("sciagent_fresh", "bool", "work every verdict out again, as --sciagent-fresh"),
     ("sciagent_rerun", "bool", "run agents' scripts again, as --sciagent-rerun"),
 )
 
@@ -265,6 +274,7 @@ def read_options(config: pytest.Config) -> Options:
         rerun_seconds=read_rerun(config),
         unsafe_rerun=given("sciagent_unsafe_rerun"),
         reading_seconds=read_reading(config),
+        fresh=given("sciagent_fresh") or config.getini("sciagent_fresh"),
         rootdir=config.rootpath,
         base=base,
     )

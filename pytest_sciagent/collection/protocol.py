@@ -11,16 +11,16 @@ from typing import TypeGuard
 import pytest
 from _pytest.runner import check_interactive_exception, pytest_make_collect_report
 
-from .items import CriterionItem, RunItem, RunStateItem
+from .items import CriterionItem, RunItem, RunStateItem, is_acting
 from .nodes import RunFile
 
 _PHASES = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
 # Plugins whose hooks around the phases of an item do nothing for an item that is no Python function.
-_KNOWN = ("_pytest.", "xdist.", "pytest_html.", "pytest_metadata.", "pytest_sciagent.", "_hypothesis_pytestplugin.")
+KNOWN = ("_pytest.", "xdist.", "pytest_html.", "pytest_metadata.", "pytest_sciagent.", "_hypothesis_pytestplugin.")
 # What these put on reports is about functions and marks, of which an item under the short protocol has none.
 _SILENT = ("_pytest.runner.", "_pytest.skipping.", "_pytest.unittest.", "_pytest.tmpdir.", "_hypothesis_pytestplugin.")
 # These do nothing about a tear-down that went well, nor about the end of an item.
-_DEAF_TO_TEARDOWN = tuple(
+DEAF_TO_TEARDOWN = tuple(
     f"{name}."
     for name in (
         "_pytest.terminal",
@@ -32,7 +32,6 @@ _DEAF_TO_TEARDOWN = tuple(
     )
 )
 _FULL = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
-_ACTING_MARKS = frozenset({"skip", "skipif", "xfail"})
 _STOP = (pytest.exit.Exception, KeyboardInterrupt)
 
 
@@ -48,7 +47,7 @@ def needs_full_protocol(config: pytest.Config) -> bool:
     for hook in (*_PHASES, "pytest_runtest_protocol"):
         for impl in getattr(config.hook, hook).get_hookimpls():
             around = hook == "pytest_runtest_protocol" and (impl.hookwrapper or impl.wrapper)
-            if not around and not _module(impl.plugin).startswith(_KNOWN):
+            if not around and not _module(impl.plugin).startswith(KNOWN):
                 return True
     return False
 
@@ -59,9 +58,7 @@ def _module(plugin: object) -> str:
 
 def runs_short(item: pytest.Item) -> TypeGuard[CriterionItem | RunStateItem]:
     """Whether `item` runs no user code and nobody has marked it to be skipped or expected to fail."""
-    return isinstance(item, CriterionItem | RunStateItem) and not any(
-        mark.name in _ACTING_MARKS for mark in item.iter_markers()
-    )
+    return isinstance(item, CriterionItem | RunStateItem) and not any(map(is_acting, item.iter_markers()))
 
 
 class ShortProtocol:
@@ -74,10 +71,10 @@ class ShortProtocol:
     def __init__(self, config: pytest.Config) -> None:
         # A page of pytest-html takes what its own hook puts on each report.
         silent = _SILENT if getattr(config.option, "htmlpath", None) else (*_SILENT, "pytest_html.plugin.")
-        self._makes_plainly = _only(config, "pytest_runtest_makereport", silent)
-        deaf = self._makes_plainly and _only(config, "pytest_runtest_logreport", _DEAF_TO_TEARDOWN)
-        self._tells_end = not deaf
-        self._tells_finish = not _only(config, "pytest_runtest_logfinish", _DEAF_TO_TEARDOWN)
+        self._makes_plainly = only(config, "pytest_runtest_makereport", silent)
+        deaf = self._makes_plainly and only(config, "pytest_runtest_logreport", DEAF_TO_TEARDOWN)
+        self.tells_end = not deaf
+        self.tells_finish = not only(config, "pytest_runtest_logfinish", DEAF_TO_TEARDOWN)
 
     def run(self, item: RunItem, nextitem: pytest.Item | None) -> None:
         """Run `item`: set-up and call in one, then the tear-down report."""
@@ -90,9 +87,9 @@ class ShortProtocol:
         if item.session.shouldfail or item.session.shouldstop:
             nextitem = None
         end = pytest.CallInfo.from_call(lambda: _teardown(item, nextitem), "teardown", reraise=_STOP)
-        if self._tells_end or end.excinfo is not None:
+        if self.tells_end or end.excinfo is not None:
             self._report(item, end)
-        if self._tells_finish:
+        if self.tells_finish:
             hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _report(self, item: RunItem, call: pytest.CallInfo[None]) -> None:
@@ -106,9 +103,11 @@ class ShortProtocol:
             hook.pytest_exception_interact(node=item, call=call, report=report)
 
 
-def _only(config: pytest.Config, hook: str, modules: tuple[str, ...]) -> bool:
-    """Whether nobody but `modules` implements `hook`."""
-    return all(_module(impl.plugin).startswith(modules) for impl in getattr(config.hook, hook).get_hookimpls())
+def only(config: pytest.Config, hook: str, modules: tuple[str, ...], *, wrappers: bool = True) -> bool:
+    """Whether nobody but `modules` implements `hook`. wrappers: whether what stands around it counts."""
+    impls = getattr(config.hook, hook).get_hookimpls()
+    counted = [impl for impl in impls if wrappers or not (impl.hookwrapper or impl.wrapper)]
+    return all(_module(impl.plugin).startswith(modules) for impl in counted)
 
 
 def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

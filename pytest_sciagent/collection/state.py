@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..reporting.words import Words
     from .foreign import Imported
     from .index import RunIndex
+    from .keeping import Keeping
     from .marks import CriterionMarks
     from .protocol import ShortProtocol
 
@@ -128,6 +129,13 @@ class SessionState:
         from .protocol import ShortProtocol
 
         return ShortProtocol(self.config)
+
+    @functools.cached_property
+    def keeping(self) -> Keeping:
+        """What earlier sessions have worked out, and what this one leaves to later ones."""
+        from .keeping import Keeping
+
+        return Keeping(self)
 
     # ---- runs
 
@@ -321,6 +329,11 @@ class SessionState:
                     raise SciagentError(f"a check named {name!r} exists already; give yours another name")
                 own[name] = check
         return own
+
+    @property
+    def has_own_checks(self) -> bool:
+        """Whether the user has checks of their own."""
+        return bool(self._own_checks)
 
     def find_check(self, name: str) -> Check:
         """The check called `name`, a user's own or a shipped one.

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from ..plain import to_plain
+from .reports import TestReport
+from .status import PROPERTY
 
 if TYPE_CHECKING:
     from ..models import Verdict
@@ -42,3 +46,10 @@ class Told(str):
 
         told: dict[str, Any] = json.loads(value)
         return cls(told["run"], Verdict.model_validate(told["verdict"]) if "verdict" in told else told["state"])
+
+
+def told_by(report: pytest.TestReport) -> Told | None:
+    """What an item's report tells; None where it tells nothing of ours."""
+    if isinstance(report, TestReport):
+        return Told(report.item.run_file.nodeid, report.verdict)
+    return Told.read(next((value for name, value in report.user_properties if name == PROPERTY), None))

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ..digest import canonical_json
 from .base import Model, Name, Sha256
+from .sharing import share
 
 LEVELS = (1.0, 0.5, 0.0)
 
@@ -200,3 +201,8 @@ class LedgerFile(Model):
     task_id: Name
     repeat: int = Field(1, ge=1)
     entries: tuple[LedgerEntry, ...] = ()
+
+    @model_validator(mode="after")
+    def _share(self) -> LedgerFile:
+        share(self.entries, "judge", "anchors", "usage")
+        return self

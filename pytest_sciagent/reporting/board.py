@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..collection.status import PROPERTY
-from ..collection.told import Told
+from ..collection.told import told_by
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
     from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
-    from .results import Results, RunResult, VerdictKey
+    from .results import FindingResult, Results, RunResult, VerdictKey
     from .spending import Spent
 
 _STOPPED = "the session was stopped"
@@ -51,6 +50,7 @@ class Board:
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
+        self._has_workers = state.config.pluginmanager.hasplugin("dsession")
         if state.options.outputs.otel:
             from .otel import check_otel
 
@@ -69,7 +69,7 @@ class Board:
         # A rerun of an item comes with an outcome of its own; only the last attempt counts.
         if report.outcome not in ("passed", "failed", "skipped"):
             return
-        told = Told.read(next((value for name, value in report.user_properties if name == PROPERTY), None))
+        told = told_by(report)
         if told is None:
             return
         self._seen.add(report.nodeid)
@@ -140,17 +140,28 @@ class Board:
             case.about_run.wish = None  # a session that was stopped starts no script any more
         verdicts = self.verdicts.get(index.nodeid, {})
         judge = self._judge_of(verdicts.values(), may_ask)
-        result = run_result(index, case, verdicts, self._rubrics_of(index), judge)
-        mask = self.state.words.mask  # the words of verdicts are masked when they come in
-        result = replace(result, findings=tuple(replace(f, title=mask(f.title)) for f in result.findings))
+        kept = self.state.keeping.run_of(index, verdicts)
+        facts = None if case is None else kept.facts if kept is not None else case.about_run.facts(judge)
+        result = run_result(index, case, verdicts, self._rubrics_of(index), facts)
+        result = replace(result, findings=tuple(self._shown(finding, case) for finding in result.findings))
         if case is not None:
-            answers = _answers(case, verdicts.values(), judge)
+            keys = kept.answers if kept is not None else _answer_keys(case, verdicts.values(), judge)
+            answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
             new = {entry.key for entry in self.state.fresh.get(index.label, ())}
             self._replayed += [entry for entry in answers if entry.key not in new]
             result = replace(result, costs=tuple(entry.cost_usd for entry in answers))
+            if kept is None and facts is not None and may_ask and not self._has_workers:
+                self.state.keeping.keep(index, verdicts, facts, keys)
         if case is not None and may_ask and len(verdicts) > 1:  # a single item is no occasion for scripts to run
             result = replace(result, perturbations=tuple(case.about_run.perturbations(judge)))
         return replace(result, notes=case.about_run.problems) if case is not None else result
+
+    def _shown(self, finding: FindingResult, case: Case | None) -> FindingResult:
+        """`finding` as outputs show it. The words of verdicts are masked when they come in."""
+        package = None
+        if case is not None and any(verdict.judge is not None for verdict in finding.verdicts):
+            package = partial(case.questions.package, case.findings[finding.id])
+        return replace(finding, title=self.state.words.mask(finding.title), make_package=package)
 
     def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
         """What a run is judged by; one that can't be judged needs none of its own."""
@@ -260,8 +271,8 @@ class Board:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
 
 
-def _answers(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[LedgerEntry, ...]:
-    """The recorded answers that a run was judged by, those about the whole run included."""
+def _answer_keys(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[str, ...]:
+    """The keys of the answers that a run was judged by, those about the whole run included."""
     from ..judging.panel import identities_of
 
     verdicts = list(verdicts)
@@ -272,8 +283,7 @@ def _answers(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[Led
     if case.canary:
         canaries = [case.questions.canary(finding) for finding in case.report.findings]
         keys |= {canary.key(member) for member in members for canary in canaries}
-    entries = (case.ledger.get(key) for key in sorted(keys))
-    return tuple(entry for entry in entries if entry is not None)
+    return tuple(sorted(keys))
 
 
 def _drop_empty_teardowns(config: pytest.Config, nodeids: Collection[str]) -> None:

@@ -149,6 +149,7 @@ def _run(run: RunResult) -> dict[str, Any]:
 
 
 def _finding(finding: FindingResult) -> dict[str, Any]:
+    package = finding.package
     return {
         "id": finding.id,
         "number": finding.number,
@@ -158,7 +159,7 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
         "assessed": _number(finding.score.assessed),
         "dimensions": _shares(finding.dimensions),
         "layers": _shares(finding.layers),
-        "evidence": None if finding.package is None else _evidence(finding.package),
+        "evidence": None if package is None else _evidence(package),
         "criteria": [_verdict(v) for v in finding.verdicts],
     }
 

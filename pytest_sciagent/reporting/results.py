@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ..evidence import EvidencePackage
     from ..gates import Decision
     from ..gates.against import AgainstBaseline
-    from ..judging.judge import Judge
     from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
     from ..tasks.verification import Perturbation
 
@@ -53,7 +52,7 @@ class FindingResult:
     """One finding: its verdicts in the rubric's order, its score, and the share of points in each dimension and layer.
 
     compound: what in its registration says that it may state several claims (told, never scored).
-    package: what judges were shown of the run; None where no judge has told a verdict.
+    make_package: makes what judges were shown of the run; None where no judge has told a verdict, or nobody shows it.
     """
 
     id: str
@@ -64,7 +63,12 @@ class FindingResult:
     dimensions: Mapping[str, Interval]
     compound: tuple[str, ...] = ()
     layers: Mapping[Layer, Interval] = field(default_factory=dict)
-    package: EvidencePackage | None = None
+    make_package: Callable[[], EvidencePackage] | None = None
+
+    @property
+    def package(self) -> EvidencePackage | None:
+        """What judges were shown of the run."""
+        return None if self.make_package is None else self.make_package()
 
 
 @dataclass(frozen=True)
@@ -147,10 +151,10 @@ def run_result(
     case: Case | None,
     verdicts: Mapping[VerdictKey, Verdict],
     rubrics: Sequence[Rubric],
-    judge: Judge,
+    facts: RunFacts | None,
 ) -> RunResult:
-    """Add one run up. A run that was not delivered counts as 0; a tampered one has no score."""
-    if case is None:
+    """Add one run up. One not delivered counts as 0, a tampered one has no score: neither has a case or facts."""
+    if case is None or facts is None:
         total = Interval.point(0) if index.state == "undelivered" else None
         return RunResult(index, (), (), None, None, total, Fraction(1 if total else 0))
     rubric = rubrics[0]
@@ -164,7 +168,6 @@ def run_result(
     for finding in case.report.findings:
         levels = {v.criterion_id: v.level for v in of(finding.id)}
         criteria = [c for c in rubric.criteria if c.scope == "finding"]
-        judged = any(verdict.judge is not None for verdict in of(finding.id))
         findings.append(
             FindingResult(
                 finding.id,
@@ -175,10 +178,8 @@ def run_result(
                 _dimensions(criteria, levels),
                 compound_signs(finding),
                 shares_by_layer(criteria, levels),
-                case.questions.package(finding) if judged else None,
             )
         )
-    facts = case.about_run.facts(judge)
     terms, total = _total(rubric, findings, verdicts, facts)
     assessed = sum((f.score.assessed for f in findings), start=Fraction(0)) / len(findings)
     result = RunResult(

@@ -75,7 +75,8 @@ def score_run(run: OpenRun, rubric: Rubric, judge: Judge, *beside: Rubric) -> Co
     if run.case is not None:
         for one in rubrics:
             verdicts |= all_verdicts(run.case, one, judge)
-    result = run_result(run.index, run.case, verdicts, rubrics, judge)
+    facts = run.case.about_run.facts(judge) if run.case is not None else None
+    result = run_result(run.index, run.case, verdicts, rubrics, facts)
     if run.case is not None:
         result = replace(result, notes=run.case.about_run.problems)
     run.case = None

@@ -103,7 +103,8 @@ def judge_by_each(
                 missing = [k for k, v in verdicts.items() if v.status == "unrecorded" and lead[k].judge is not None]
                 verdicts = verdicts | {key: lead[key] for key in missing}
                 filled += len(missing)
-            results.append(run_result(run.index, run.case, verdicts, (rubric,), view))
+            facts = run.case.about_run.facts(view) if run.case is not None else None
+            results.append(run_result(run.index, run.case, verdicts, (rubric,), facts))
         whole = Results(tuple(results), system_results(results), (rubric,), judge, None)
         labels = tuple(labels_of_judge(said, judge.label))
         found.append(JudgedBy(judge, whole, tuple(gate.decide(whole) for gate in gates), labels, filled))

@@ -71,7 +71,8 @@ def stability(runs: Sequence[OpenRun], rubric: Rubric, judge: JudgeIdentity, dra
         for draw in range(1, draws + 1):
             view = OneDraw(judge, draw)
             verdicts = all_verdicts(run.case, rubric, view) if run.case is not None else {}
-            total = run_result(run.index, run.case, verdicts, (rubric,), view).total
+            facts = run.case.about_run.facts(view) if run.case is not None else None
+            total = run_result(run.index, run.case, verdicts, (rubric,), facts).total
             levels.append({key: v.level for key, v in verdicts.items() if v.judge is not None})
             if total is not None:
                 drawn.append(_middle(total))

@@ -1,0 +1,107 @@
+"""What a session takes from what earlier ones have worked out, and what it leaves to later ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..evaluation.kept import KeptRun, VerdictKey
+    from ..ledger.kept import KeptFiles
+    from ..models import Verdict
+    from ..scoring import RunFacts
+    from .index import RunIndex
+    from .state import SessionState
+
+_NONE: Mapping[VerdictKey, Verdict] = {}
+
+
+class Keeping:
+    """One session. Nothing is taken or left where code of the user's own decides, where a judge may be asked, where
+    plugins want the full protocol, or where the user says `--sciagent-fresh`."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+        self._runs: dict[str, KeptRun | None] = {}
+        self._verdicts: dict[str, Mapping[VerdictKey, Verdict]] = {}
+        self._bases: dict[str, str | None] = {}
+        self._own: set[str] = set()
+
+    def leave_out(self, index: RunIndex) -> None:
+        """Keep nothing of a run: a judge fixture of the user's own decides about it."""
+        self._own.add(index.nodeid)
+
+    def verdicts_of(self, index: RunIndex) -> Mapping[VerdictKey, Verdict]:
+        """The verdicts of a run as an earlier session showed them, by criterion and finding."""
+        found = self._verdicts.get(index.nodeid)
+        if found is None:
+            run = self._run(index)
+            found = _NONE if run is None else {(v.criterion_id, v.finding): v for v in run.verdicts}
+            self._verdicts[index.nodeid] = found
+        return found
+
+    def run_of(self, index: RunIndex, shown: Mapping[VerdictKey, Verdict]) -> KeptRun | None:
+        """What was kept of a run whose verdicts in this session are `shown`, if they are the same."""
+        run = self._runs.get(index.nodeid)
+        return run if run is not None and self.verdicts_of(index) == shown else None
+
+    def keep(
+        self, index: RunIndex, shown: Mapping[VerdictKey, Verdict], facts: RunFacts, answers: Iterable[str]
+    ) -> None:
+        """Leave a run to later sessions, if it was tested wholly and nothing in its task's scripts failed."""
+        from ..evaluation.kept import KeptRun, write_kept
+
+        basis = self._basis(index)
+        case = self._state.case_of(index)
+        if basis is None or self._files is None or case.about_run.problems or shown.keys() != self._expected(index):
+            return
+        write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, answers))
+
+    def _expected(self, index: RunIndex) -> set[VerdictKey]:
+        criteria = [criterion for rubric in self._state.rubrics_of(index) for criterion in rubric.criteria]
+        found: set[VerdictKey] = {(c.id, f) for c in criteria if c.scope == "finding" for f in index.findings}
+        return found | {(c.id, None) for c in criteria if c.scope == "run"}
+
+    def _run(self, index: RunIndex) -> KeptRun | None:
+        if index.nodeid not in self._runs:
+            from ..evaluation.kept import read_kept
+
+            basis = self._basis(index)
+            files = self._files
+            run = None if basis is None or files is None else read_kept(files, index.label, basis)
+            self._runs[index.nodeid] = run
+        return self._runs[index.nodeid]
+
+    def _basis(self, index: RunIndex) -> str | None:
+        """What the verdicts of a run follow from; None where none may be kept."""
+        if self._files is None or index.state != "sound" or index.nodeid in self._own:
+            return None
+        if index.nodeid not in self._bases:
+            from ..evaluation.kept import basis_of
+
+            state = self._state
+            case, rubrics = state.case_of(index), state.rubrics_of(index)
+            judge = state.judge.identity.text if state.judge.identity is not None else ""
+            self._bases[index.nodeid] = basis_of(case, state.sources, rubrics, judge, self._secrets)
+        return self._bases[index.nodeid]
+
+    @cached_property
+    def _secrets(self) -> str:
+        """What is masked in verdicts, as a digest that tells nobody what it is."""
+        assert self._files is not None
+        return self._files.digest("\0".join(self._state.words.known))
+
+    @cached_property
+    def _files(self) -> KeptFiles | None:
+        from ..judging.judge import RecordedJudge
+        from ..judging.panel import panel_of
+        from ..ledger.kept import KeptFiles, user_secret
+
+        state = self._state
+        recorded = all(type(member) is RecordedJudge for member in panel_of(state.judge).members)
+        if state.options.fresh or state.options.asks_provider or state.has_own_checks or not recorded:
+            return None
+        secret = user_secret(os.environ)
+        return None if secret is None else KeptFiles(state.sources.cache / "verdicts", secret)

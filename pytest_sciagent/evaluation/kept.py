@@ -1,0 +1,171 @@
+"""Verdicts that an earlier session worked out from the same files, taken instead of being worked out again.
+
+They count only where nothing has changed that they follow from (`basis_of`), and only if this user's own session wrote
+them (`ledger.kept`). What failed, and what could turn out otherwise another time, is never kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError, model_validator
+
+from ..digest import sha256_bytes
+from ..ledger.kept import KeptFiles
+from ..ledger.store import record_path
+from ..models import Model, Rubric, Verdict
+from ..models.base import Sha256
+from ..models.sharing import share
+from ..runs.files import walk
+from ..scoring import RunFacts
+
+if TYPE_CHECKING:
+    from ..tasks import Task
+    from .case import Case
+    from .sources import Sources
+
+VerdictKey = tuple[str, str | None]
+_PACKAGE = Path(__file__).resolve().parents[1]
+_LIBRARIES = (
+    "h5py",
+    "jinja2",
+    "markdown-it-py",
+    "nbformat",
+    "numpy",
+    "openpyxl",
+    "pandas",
+    "pillow",
+    "pint",
+    "pyarrow",
+    "pydantic",
+    "pypdf",
+    "PyYAML",
+    "rapidfuzz",
+    "rfc8785",
+    "scipy",
+    "wcmatch",
+)
+_STOPPED = b"was stopped"
+"""How receipts tell of a reader that took too long or died: another time it may not."""
+
+
+class KeptRun(Model):
+    """All verdicts of a run's rubrics, what is known about it as a whole, and the answers that it was judged by."""
+
+    verdicts: tuple[Verdict, ...]
+    groups: tuple[tuple[str, ...], ...] | None
+    targets: dict[str, float | None] | None
+    refuted: dict[str, bool | None] | None
+    refuted_quotes: dict[str, tuple[str, ...] | None] | None
+    answers: tuple[Sha256, ...]
+
+    @model_validator(mode="after")
+    def _share(self) -> KeptRun:
+        share(self.verdicts, "judge", "anchors")
+        return self
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict], facts: RunFacts, answers: Iterable[str]) -> KeptRun:
+        return cls.model_validate(
+            {
+                "verdicts": tuple(verdicts),
+                "groups": facts.groups,
+                "targets": facts.targets,
+                "refuted": facts.refuted,
+                "refuted_quotes": facts.refuted_quotes,
+                "answers": tuple(answers),
+            }
+        )
+
+    @property
+    def facts(self) -> RunFacts:
+        return RunFacts(self.groups, self.targets, self.refuted, self.refuted_quotes)
+
+
+def read_kept(files: KeptFiles, label: str, basis: str) -> KeptRun | None:
+    """What was kept of the run `label`, if it follows from `basis`."""
+    content = files.read(_name(label), basis)
+    if content is None:
+        return None
+    try:
+        return KeptRun.model_validate_json(content)
+    except ValidationError:
+        return None
+
+
+def write_kept(files: KeptFiles, label: str, basis: str, kept: KeptRun) -> None:
+    """Keep a run, unless something of it failed, may turn out otherwise, or would not come back the same."""
+    if any(verdict.is_error for verdict in kept.verdicts):
+        return
+    try:
+        content = json.dumps(kept.as_json(), ensure_ascii=False).encode()
+        same = KeptRun.model_validate_json(content) == kept
+    except ValueError:  # half of a character, which no file can hold
+        return
+    if same and _STOPPED not in content:
+        files.write(_name(label), basis, content)
+
+
+def _name(label: str) -> str:
+    return f"{sha256_bytes(label.encode())}.json"
+
+
+def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str, more: str) -> str | None:
+    """The digest of all that the verdicts of a run follow from: this program, its libraries, the manifest (whose hashes
+    are checked when a session begins), the task, rubrics, recorded answers, templates, and what was asked for.
+
+    judge: who judges, panel and rule included. more: what else verdicts follow from. None: nothing may be kept, since
+    answers are still coming in, or the run's own code is run again.
+    """
+    if sources.live is not None or sources.rerun is not None or case.run.label in sources.work_entries:
+        return None
+    record = record_path(sources.ledger_of(case.run.path), case.run.manifest)
+    parts = [
+        _program(),
+        sha256_bytes(case.run.manifest.model_dump_json(by_alias=True).encode("utf-8", "replace")),
+        _task_digest(case.task),
+        *(rubric.digest for rubric in rubrics),
+        sha256_bytes(record.read_bytes()) if record.is_file() else "",
+        judge,
+        json.dumps([case.canary, case.images, case.memory, dict(sorted(case.templates.own.items()))]),
+        more,
+    ]
+    return sha256_bytes(json.dumps(parts).encode())
+
+
+def _task_digest(task: Task | None) -> str:
+    """Of every file but the data, whose hashes `task.yaml` registers and a session checks as it begins."""
+    if task is None:
+        return ""
+    found = []
+    for entry in walk(task.path):
+        if not entry.path.startswith("data/"):
+            path = task.path / entry.path
+            found.append((entry.path, sha256_bytes(path.read_bytes()) if entry.problem is None else entry.problem))
+    return sha256_bytes(json.dumps(sorted(found)).encode())
+
+
+@cache
+def _program() -> str:
+    """The digest of this program's files and of the versions of what it reads artifacts with."""
+    versions: Mapping[str, str] = {d.name: d.version for d in map(_distribution, _LIBRARIES) if d is not None}
+    found: list[object] = [sys.version, sys.platform, versions]
+    for folder, folders, names in os.walk(_PACKAGE):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        paths = (Path(folder) / name for name in names)
+        found += [[str(path), sha256_bytes(path.read_bytes())] for path in paths]
+    return sha256_bytes(json.dumps(sorted(map(str, found))).encode())
+
+
+def _distribution(name: str) -> metadata.Distribution | None:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,92 @@
+"""Verdicts that an earlier session worked out: taken while nothing has changed, never from anybody else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from sample import Cohort, outcomes
+
+KEPT = Path(".sciagent/cache/verdicts")
+SESSION = ("--sciagent-run=runs", "--sciagent-json=x.json")
+
+
+@pytest.fixture
+def kept(cohort: Cohort) -> Cohort:
+    """One run that a session has tested wholly."""
+    cohort.run(findings=2)
+    cohort.record()
+    cohort.pytest(*SESSION)
+    return cohort
+
+
+def _file(root: Path) -> Path:
+    (file,) = (root / KEPT).iterdir()
+    return file
+
+
+@pytest.mark.parametrize("more", [(), ("-v",), ("-n2",), ("--junitxml=j.xml",), ("-x",)], ids=" ".join)
+def test_the_same_with_and_without(kept: Cohort, pytester: pytest.Pytester, more: tuple[str, ...]) -> None:
+    fresh = outcomes(kept.pytest(*SESSION, *more, "--sciagent-fresh"))
+    first = (pytester.path / "x.json").read_bytes()
+    assert outcomes(kept.pytest(*SESSION, *more)) == fresh
+    assert (pytester.path / "x.json").read_bytes() == first
+
+
+def test_what_is_kept_is_taken(kept: Cohort, pytester: pytest.Pytester) -> None:
+    before = _file(pytester.path).stat().st_mtime_ns
+    kept.pytest(*SESSION)
+    assert _file(pytester.path).stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("at", [0, 200], ids=["code", "content"])
+def test_what_somebody_else_wrote_is_not_taken(kept: Cohort, pytester: pytest.Pytester, at: int) -> None:
+    first = (pytester.path / "x.json").read_bytes()
+    file = _file(pytester.path)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    kept.pytest(*SESSION)
+    assert (pytester.path / "x.json").read_bytes() == first
+    assert file.read_bytes() == whole
+
+
+def test_another_user_takes_nothing(
+    kept: Cohort, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = _file(pytester.path).read_bytes()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    kept.pytest(*SESSION)
+    assert _file(pytester.path).read_bytes() != whole
+
+
+def test_other_answers_give_other_verdicts(kept: Cohort, pytester: pytest.Pytester) -> None:
+    before = outcomes(kept.pytest(*SESSION))
+    shutil.rmtree(pytester.path / "verdicts")
+    assert outcomes(kept.pytest(*SESSION)) != before
+
+
+def test_a_part_is_not_kept(cohort: Cohort, pytester: pytest.Pytester) -> None:
+    cohort.run(findings=2)
+    cohort.record()
+    cohort.pytest(*SESSION, "-k", "finding_1")
+    assert not (pytester.path / KEPT).exists()
+
+
+def test_marks_and_hooks_of_others_are_heard(kept: Cohort, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.skip(reason="not today"))
+
+        def pytest_runtest_logreport(report):
+            if report.when == "call":
+                print("HEARD", report.nodeid, dict(report.user_properties).get("level"), "dimension" in report.keywords)
+        """
+    )
+    result = kept.pytest(*SESSION, "-s", "-rs")
+    assert outcomes(result)["skipped"] == 1
+    result.stdout.fnmatch_lines(["*HEARD runs/alpha/t1/run.json::finding_1::ev.half 0.5 True"])
+    result.stdout.fnmatch_lines(["SKIPPED*not today"])

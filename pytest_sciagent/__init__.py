@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import Compared, Scores, compare, judge, load_run, score
     from .checks import CheckContext, CheckResult, decided, not_assessed
     from .collection.own import criterion
     from .errors import SciagentError
@@ -21,6 +22,7 @@ _WHERE = {
     "CheckContext": "checks",
     "CheckResult": "checks",
     "Citation": "models",
+    "Compared": "api",
     "Finding": "models",
     "Judge": "judging.judge",
     "JudgeIdentity": "models",
@@ -28,16 +30,22 @@ _WHERE = {
     "Rubric": "models",
     "Run": "runs",
     "SciagentError": "errors",
+    "Scores": "api",
     "Verdict": "models",
+    "compare": "api",
     "criterion": "collection.own",
     "decided": "checks",
+    "judge": "api",
+    "load_run": "api",
     "not_assessed": "checks",
+    "score": "api",
 }
 
 __all__ = [
     "CheckContext",
     "CheckResult",
     "Citation",
+    "Compared",
     "Finding",
     "Judge",
     "JudgeIdentity",
@@ -45,10 +53,15 @@ __all__ = [
     "Rubric",
     "Run",
     "SciagentError",
+    "Scores",
     "Verdict",
+    "compare",
     "criterion",
     "decided",
+    "judge",
+    "load_run",
     "not_assessed",
+    "score",
 ]
 
 

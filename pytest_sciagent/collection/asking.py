@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ..errors import SciagentError
 from ..evaluation import Case
-from ..judging.decisions import is_decisions
+from ..evaluation.asking import ask_all, open_about_criteria, open_about_run, share_out
 from ..judging.judge import Judge
-from ..judging.panel import panel_of
-from ..judging.pump import Job, Progress, pump_all
+from ..judging.pump import Progress
 from ..judging.requests import Question, Request
 from ..models import CANARY
 from .batching import submit, take_batches_in
@@ -47,23 +45,12 @@ def ask_open_questions(state: SessionState, selected: Collection[str]) -> None:
 
 def _ask(state: SessionState, find: Callable[[], Iterable[tuple[Judge, Question]]]) -> int:
     """Ask the questions that `find` gives for judges of providers, all judges at the same time; returns how many."""
-    by_judge: dict[int, list[Question]] = {}
-    for judge, question in find():
-        by_judge.setdefault(id(judge), []).append(question)
-    jobs = []
-    for judge, client in make_clients(state):
-        mine = by_judge.get(id(judge), [])
-        for question in mine:
-            question.context.tried.add(question.request.key(client.identity))
-        jobs.append((mine, client, terms_of(state, judge)))
-    total = sum(len(questions) for questions, *_ in jobs)
+    shared = share_out(find(), ((judge, client, terms_of(state, judge)) for judge, client in make_clients(state)))
+    total = sum(len(questions) for questions, *_ in shared)
     if total:
         state.writer(state.sources.work)  # where nothing can be written down, nothing is paid for
     with _ProgressLine(total, state.asked) as line:
-        done = pump_all([Job(*job, line.watch()) for job in jobs])
-    for progress, (_, client, _) in zip(done, jobs, strict=True):
-        if progress.fatal is not None:
-            raise SciagentError(f"the judge {client.identity.label} can't be asked: {progress.fatal}")
+        ask_all(shared, line.watch)
     return total
 
 
@@ -79,22 +66,17 @@ def _open(
 
 def _about_runs(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[Judge, Question]]:
     """What is open about whole runs, for the lead of the panel."""
-    lead = panel_of(state.judge).lead
-    if lead.identity is None or is_decisions(lead.identity):
-        return
     for index, case, mine in _runs(state, selected):
         if len(mine) > 1:  # a single item is not asked for the score of its run
-            for request in case.questions.about_run():
-                if case.answers.is_due(request.key(lead.identity)):
-                    yield lead, _question(index, case, request)
+            yield from open_about_run(case, index.nodeid, state.judge)
 
 
 def _about_criteria(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[Judge, Question]]:
     """What is open about the selected criteria, for every judge."""
     for index, case, mine in _runs(state, selected):
-        for judge, request in case.due(state.rubrics_of(index), state.judge):
-            if _is_asked(index.nodeid, request, mine):
-                yield judge, _question(index, case, request)
+        for judge, question in open_about_criteria(case, index.nodeid, state.rubrics_of(index), state.judge):
+            if _is_asked(index.nodeid, question.request, mine):
+                yield judge, question
 
 
 def _runs(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[RunIndex, Case, set[str]]]:
@@ -103,10 +85,6 @@ def _runs(state: SessionState, selected: frozenset[str]) -> Iterator[tuple[RunIn
         mine = {nodeid for nodeid in selected if nodeid.startswith(f"{index.nodeid}::")}
         if index.state == "sound" and mine:
             yield index, state.case_of(index), mine
-
-
-def _question(index: RunIndex, case: Case, request: Request) -> Question:
-    return Question(request, case.answers, f"{index.nodeid}::{request.finding}::{request.kind}", case.run.label)
 
 
 def _is_asked(run: str, request: Request, selected: Collection[str]) -> bool:

@@ -416,20 +416,16 @@ class SessionState:
         Raises:
             SciagentError: a record can't be read or written; the work files stay.
         """
-        from ..ledger import Ledger, merge_entries, read_work, work_files, write_record
+        from ..ledger import save_work, work_files
 
         self.close()
         if self.options.mode == "live":
             return
-        left = read_work(self.sources.work)
-        for path, index in self.indexes.items():
-            if index.label in left and index.state == "sound":
-                manifest = self.case(path).run.manifest
-                folder = self.sources.ledger_of(path)
-                recorded = Ledger.load(folder, manifest).entries
-                entries = merge_entries(recorded, [entry for entry in left[index.label] if entry.settles])
-                if entries != recorded:
-                    write_record(folder, manifest, entries)
+        sound = [(path, index.label) for path, index in self.indexes.items() if index.state == "sound"]
+        save_work(
+            self.sources.work,
+            ((label, self.case(path).run.manifest, self.sources.ledger_of(path)) for path, label in sound),
+        )
         for folder in (self.sources.work, self.sources.passing):
             for file in work_files(folder, self.session_id):
                 file.unlink()

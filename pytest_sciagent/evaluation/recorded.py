@@ -10,9 +10,9 @@ from ..checks import find_check
 from ..errors import SciagentError
 from ..judging.draws import DEFAULT_RULE, ONCE, Draws, Rule
 from ..judging.judge import Judge, RecordedJudge
-from ..judging.panel import convene
+from ..judging.panel import convene, identities_of
 from ..ledger import Ledger
-from ..models import JudgeIdentity, Rubric, Verdict
+from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
 from ..rubrics import load_rubric, with_profile
 from .case import Case
 
@@ -111,3 +111,22 @@ def all_verdicts(case: Case, rubric: Rubric, judge: Judge) -> dict[tuple[str, st
         for finding in [None] if criterion.scope == "run" else case.findings:
             verdicts[criterion.id, finding] = case.verdict(criterion, finding, judge)
     return verdicts
+
+
+def answer_keys(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[str, ...]:
+    """The keys of the answers that a run was judged by, those about the whole run included."""
+    verdicts = list(verdicts)
+    keys = {verdict.key for verdict in verdicts if verdict.key is not None}
+    keys |= {vote.key for verdict in verdicts for vote in verdict.votes if vote.key is not None}
+    members = identities_of(judge)
+    keys |= {request.key(lead) for lead in members[:1] for request in case.questions.about_run()}
+    if case.canary:
+        canaries = [case.questions.canary(finding) for finding in case.report.findings]
+        keys |= {canary.key(member) for member in members for canary in canaries}
+    return tuple(sorted(keys))
+
+
+def answers_behind(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[LedgerEntry, ...]:
+    """The recorded answers that a run was judged by."""
+    keys = answer_keys(case, verdicts, judge)
+    return tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)

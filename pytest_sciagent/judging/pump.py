@@ -13,6 +13,7 @@ from ..models import JudgeUsage, LedgerEntry
 from .clients import Client, Prompt, Reply, failed
 from .estimate import Size
 from .layouts import Call, calls_of
+from .loops import run_to_end
 from .prices import Price
 from .quota import Budget
 from .requests import Question as Question
@@ -85,7 +86,7 @@ def pump_all(jobs: Sequence[Job]) -> list[Progress]:
         SciagentError: an answer can't be recorded.
     """
     try:
-        return asyncio.run(_run_all(jobs))
+        return run_to_end(_run_all(jobs))
     except ExceptionGroup as group:
         error: Exception | None = group.subgroup(SciagentError)
         while isinstance(error, ExceptionGroup):

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from .saving import save_work
 from .store import Ledger, ledger_folder, merge_entries, write_record
 from .work import WorkWriter, read_work, work_files
 
-__all__ = ["Ledger", "WorkWriter", "ledger_folder", "merge_entries", "read_work", "work_files", "write_record"]
+__all__ = [
+    "Ledger",
+    "WorkWriter",
+    "ledger_folder",
+    "merge_entries",
+    "read_work",
+    "save_work",
+    "work_files",
+    "write_record",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,10 @@ from .junit import tell_junit
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
     from ..collection.state import SessionState
-    from ..evaluation import Case
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
     from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
-    from .results import FindingResult, Results, RunResult, VerdictKey
+    from .results import Results, RunResult, VerdictKey
     from .spending import Spent
 
 _STOPPED = "the session was stopped"
@@ -133,7 +132,8 @@ class Board:
         return spent_by(self.state.asked, [entry for entry in fresh if entry.judge not in pumped])
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
-        from .results import run_result
+        from ..evaluation.recorded import answer_keys
+        from .results import completed, run_result
 
         case = self.state.case_of(index) if index.state == "sound" else None
         if case is not None and not may_ask:
@@ -143,25 +143,16 @@ class Board:
         kept = self.state.keeping.run_of(index, verdicts)
         facts = None if case is None else kept.facts if kept is not None else case.about_run.facts(judge)
         result = run_result(index, case, verdicts, self._rubrics_of(index), facts)
-        result = replace(result, findings=tuple(self._shown(finding, case) for finding in result.findings))
-        if case is not None:
-            keys = kept.answers if kept is not None else _answer_keys(case, verdicts.values(), judge)
-            answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
-            new = {entry.key for entry in self.state.fresh.get(index.label, ())}
-            self._replayed += [entry for entry in answers if entry.key not in new]
-            result = replace(result, costs=tuple(entry.cost_usd for entry in answers))
-            if kept is None and facts is not None and may_ask and not self._has_workers:
-                self.state.keeping.keep(index, verdicts, facts, keys)
-        if case is not None and may_ask and len(verdicts) > 1:  # a single item is no occasion for scripts to run
-            result = replace(result, perturbations=tuple(case.about_run.perturbations(judge)))
-        return replace(result, notes=case.about_run.problems) if case is not None else result
-
-    def _shown(self, finding: FindingResult, case: Case | None) -> FindingResult:
-        """`finding` as outputs show it. The words of verdicts are masked when they come in."""
-        package = None
-        if case is not None and any(verdict.judge is not None for verdict in finding.verdicts):
-            package = partial(case.questions.package, case.findings[finding.id])
-        return replace(finding, title=self.state.words.mask(finding.title), make_package=package)
+        if case is None:
+            return result
+        keys = kept.answers if kept is not None else answer_keys(case, verdicts.values(), judge)
+        answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
+        new = {entry.key for entry in self.state.fresh.get(index.label, ())}
+        self._replayed += [entry for entry in answers if entry.key not in new]
+        if kept is None and facts is not None and may_ask and not self._has_workers:
+            self.state.keeping.keep(index, verdicts, facts, keys)
+        scripts = may_ask and len(verdicts) > 1  # a single item is no occasion for scripts to run
+        return completed(result, case, answers, judge, self.state.words.mask, scripts=scripts)
 
     def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
         """What a run is judged by; one that can't be judged needs none of its own."""
@@ -269,21 +260,6 @@ class Board:
             terminalreporter.write_line(f"HTML report: {one_line(str(self.pages[0]))}{beside}")
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
-
-
-def _answer_keys(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[str, ...]:
-    """The keys of the answers that a run was judged by, those about the whole run included."""
-    from ..judging.panel import identities_of
-
-    verdicts = list(verdicts)
-    keys = {verdict.key for verdict in verdicts if verdict.key is not None}
-    keys |= {vote.key for verdict in verdicts for vote in verdict.votes if vote.key is not None}
-    members = identities_of(judge)
-    keys |= {request.key(lead) for lead in members[:1] for request in case.questions.about_run()}
-    if case.canary:
-        canaries = [case.questions.canary(finding) for finding in case.report.findings]
-        keys |= {canary.key(member) for member in members for canary in canaries}
-    return tuple(sorted(keys))
 
 
 def _drop_empty_teardowns(config: pytest.Config, nodeids: Collection[str]) -> None:

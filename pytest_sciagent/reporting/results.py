@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ..findings import compound_signs
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from ..evidence import EvidencePackage
     from ..gates import Decision
     from ..gates.against import AgainstBaseline
-    from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
+    from ..judging.judge import Judge
+    from ..models import Criterion, JudgeIdentity, LedgerEntry, Rubric, TaskManifest, Verdict
     from ..tasks.verification import Perturbation
 
 K = TypeVar("K", bound=str)
@@ -187,6 +189,35 @@ def run_result(
     )
     impossible = infeasible(case.task.manifest if case.task is not None else None, rubric)
     return replace(result, feasible=feasible_total(result, rubric, impossible)) if impossible else result
+
+
+def completed(
+    result: RunResult,
+    case: Case,
+    answers: Iterable[LedgerEntry],
+    judge: Judge,
+    mask: Callable[[str], str],
+    *,
+    scripts: bool = True,
+) -> RunResult:
+    """`result` with what stands behind it: the costs of the `answers` that it was judged by, the task's perturbations
+    (by `scripts`), what did not work in them, what judges were shown; and its titles masked, as the words of verdicts
+    are when they come in.
+    """
+
+    def shown(finding: FindingResult) -> FindingResult:
+        judged = any(verdict.judge is not None for verdict in finding.verdicts)
+        package = partial(case.questions.package, case.findings[finding.id]) if judged else None
+        return replace(finding, title=mask(finding.title), make_package=package)
+
+    perturbations = tuple(case.about_run.perturbations(judge)) if scripts else ()
+    return replace(
+        result,
+        findings=tuple(map(shown, result.findings)),
+        costs=tuple(entry.cost_usd for entry in answers),
+        perturbations=perturbations,
+        notes=case.about_run.problems,
+    )
 
 
 def infeasible(task: TaskManifest | None, rubric: Rubric) -> list[str]:

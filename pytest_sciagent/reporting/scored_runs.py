@@ -12,11 +12,14 @@ from ..errors import SciagentError
 from ..evaluation import Case, Sources, open_case
 from ..evaluation.recorded import all_verdicts
 from ..judging.judge import Judge
+from ..judging.requests import Asking
 from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest, Verdict
 from ..runs import Run
 from ..tasks import find_task
 from .cohort import CohortRun
 from .results import VerdictKey, run_result
+
+Record = Callable[[str, LedgerEntry], None]
 
 
 @dataclass(slots=True)
@@ -30,15 +33,20 @@ class OpenRun:
 
 
 def open_runs(
-    paths: Iterable[Path], sources: Sources, rubric: Rubric, find_check: Callable[[str], Check] = find_check
+    paths: Iterable[Path],
+    sources: Sources,
+    rubric: Rubric,
+    find_check: Callable[[str], Check] = find_check,
+    record: Record | None = None,
 ) -> list[OpenRun]:
-    """Look at every run: its manifest, every hash, its task, its ledger.
+    """Look at every run: its manifest, every hash, its task, its ledger. Judges are asked only where their answers can
+    be kept: `record` gets each, with the label of its run.
 
     Raises:
         SciagentError: no run can be used, two are the same run, a task or ledger that can't be read, or a run of
             another task than the one an induced rubric is made for.
     """
-    opened = [_open(index_run(path, sources.rootdir), sources, find_check) for path in paths]
+    opened = [_open(index_run(path, sources.rootdir), sources, find_check, record) for path in paths]
     indexes = [run.index for run in opened]
     if all(index.state == "tampered" for index in indexes):
         told = "\n".join(f"{index.label}: {'; '.join(index.problems)}" for index in indexes[:5])
@@ -52,10 +60,11 @@ def open_runs(
     return opened
 
 
-def _open(index: RunIndex, sources: Sources, find_check: Callable[[str], Check]) -> OpenRun:
+def _open(index: RunIndex, sources: Sources, find_check: Callable[[str], Check], record: Record | None) -> OpenRun:
     path = Path(index.path)
     if index.state == "sound":
-        case = open_case(path, sources, _keep_nothing, find_check, asking="never")
+        asking: Asking = "never" if record is None else "missing"
+        case = open_case(path, sources, record or _keep_nothing, find_check, asking)
         if case.task is not None:
             case.task.check()
         return OpenRun(index, case, case.run.manifest, case.task.manifest if case.task is not None else None)

@@ -1,0 +1,275 @@
+"""`load_run`, `score`, `judge` and `compare`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from pydantic import JsonValue
+
+from ..errors import SciagentError
+from ..evaluation import Sources
+from ..evaluation.recorded import all_verdicts, answers_behind, judge_name, read_rubric, recorded_judge
+from ..judging.draws import DEFAULT_RULE, Rule, parse_draws
+from ..judging.identity import parse_judges
+from ..judging.judge import Judge
+from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
+from ..profile_names import PROFILES
+from ..reporting.cohort import CohortRun
+from ..reporting.results import Results, RunResult, VerdictKey, completed, run_result, system_results
+from ..reporting.scored_runs import OpenRun, open_runs
+from ..reporting.spending import Spending, Spent, saved_by, spent_by
+from ..reporting.words import Words
+from ..rubrics import DEFAULT_RUBRIC, with_profile
+from ..rubrics.frozen import problem_with_time
+from ..runs import Run
+from ..runs.discover import find_runs
+from .asking import Desk
+from .scores import Compared, Scores
+
+if TYPE_CHECKING:
+    from ..judging.pump import Progress
+
+Place: TypeAlias = str | os.PathLike[str]
+Runs: TypeAlias = "Place | Run | Sequence[Place | Run]"
+"""A run, a folder of runs, or several of either."""
+
+
+def load_run(path: Place) -> Run:
+    """The frozen run in the folder `path`, every file of it checked against its hash.
+
+    Raises:
+        SciagentError: no run, or one that is not what was frozen.
+    """
+    run = Run.load(Path(path).absolute())
+    problems = run.problems()
+    if problems:
+        raise SciagentError(f"the run {run.label} is not what was frozen: {problems[0]}", path=run.path)
+    return run
+
+
+def score(
+    runs: Runs,
+    *,
+    rubric: Rubric | Place = DEFAULT_RUBRIC,
+    profile: str | None = None,
+    judge: str | JudgeIdentity | None = None,
+    parameters: Mapping[str, JsonValue] | None = None,
+    draws: int | str = 1,
+    combine: Rule = DEFAULT_RULE,
+    tasks: Sequence[Place] = (),
+    ledger: Place | None = None,
+    allow_late_rubric: bool = False,
+) -> Scores:
+    """Score runs by what is recorded: code's verdicts are made anew, judges' are replayed, and nobody is asked.
+
+    Args:
+        runs: runs, or folders that hold them.
+        rubric: a name, a file, or a rubric.
+        profile: how levels are added up, where not as the rubric says.
+        judge: whose recorded answers, as `kind:model`; several with commas between them are a panel. None: those of
+            the only judge that is recorded.
+        parameters: the parameters that the judge was asked with.
+        draws, combine: how many draws of each judge count, and how their votes become one level.
+        tasks: where tasks are looked up first; then in `tasks/` below the working directory, and among those shipped.
+        ledger: the folder of recorded verdicts (None: `verdicts/` beside the runs).
+        allow_late_rubric: score also by an induced rubric that was frozen after a run began.
+
+    Raises:
+        SciagentError: anything of this that can't be used, with what to do.
+    """
+    chosen = _rubric(rubric, profile)
+    opened = open_runs(_paths(runs), _sources(tasks, ledger), chosen)
+    notes = _late(opened, chosen, allowed=allow_late_rubric)
+    ledgers = [run.case.ledger for run in opened if run.case is not None]
+    named = _identities(judge, parameters)
+    whose = recorded_judge(ledgers, named, "judge='KIND:MODEL' (and parameters)", parse_draws(str(draws)), combine)
+    return _add_up(opened, chosen, whose, notes)
+
+
+def judge(
+    runs: Runs,
+    judge: str | Judge,
+    *,
+    rubric: Rubric | Place = DEFAULT_RUBRIC,
+    profile: str | None = None,
+    parameters: Mapping[str, JsonValue] | None = None,
+    base_url: str | None = None,
+    layout: str = "item",
+    draws: int | str = 1,
+    combine: Rule = DEFAULT_RULE,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    price: str | None = None,
+    in_flight: int = 8,
+    tasks: Sequence[Place] = (),
+    ledger: Place | None = None,
+    allow_late_rubric: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Scores:
+    """Ask what is not recorded, record the answers, and score.
+
+    What is recorded is never asked again. Each answer is written down as it comes (`.sciagent/work/`), and put into
+    the ledger at the end, also where you interrupt it. A call that fails is an error of its criterion, never a level.
+
+    Args:
+        judge: a provider's judge, as `openai:MODEL` or `anthropic:MODEL` (several with commas between them are a
+            panel), whose key is in the environment; or a `Judge` of your own.
+        base_url: another server than the provider's own, such as one on this machine.
+        layout: how many criteria one prompt asks: `item`, `group:N` or `finding`.
+        max_calls, max_cost: a budget in calls and in US dollars; what goes beyond is an error of its criterion.
+        price: dollars for a million tokens, `IN/OUT`, where it is not listed.
+        in_flight: how many calls at a time.
+        on_progress: told how far a judge is, again and again.
+        runs, rubric, profile, parameters, draws, combine, tasks, ledger, allow_late_rubric: as for `score`.
+
+    Raises:
+        SciagentError: as `score`; a judge that can't be asked; a provider that says no call can succeed.
+    """
+    chosen = _rubric(rubric, profile)
+    sources = _sources(tasks, ledger)
+    desk = Desk(sources)
+    how = (parse_draws(str(draws)), combine)
+    if isinstance(judge, Judge):
+        whose = desk.own(judge, *how)
+    else:
+        named = _identities(judge, parameters)
+        whose = desk.provided(named, layout, *how, base_url, (max_calls, max_cost, price), in_flight)
+    opened = open_runs(_paths(runs), sources, chosen, record=desk.record)
+    notes = _late(opened, chosen, allowed=allow_late_rubric)
+    try:
+        desk.ask(opened, chosen, whose, on_progress)
+        return _add_up(opened, chosen, whose, notes, desk)
+    finally:
+        desk.save(opened)
+
+
+def compare(
+    *runs: Runs | Scores,
+    margin: float = 4.0,
+    seed: int = 0,
+    rubric: Rubric | Place = DEFAULT_RUBRIC,
+    profile: str | None = None,
+    judge: str | JudgeIdentity | None = None,
+    tasks: Sequence[Place] = (),
+    ledger: Place | None = None,
+) -> Compared:
+    """Compare the systems that made the runs, task by task: runs, folders of them, or what `score` gave.
+
+    Args:
+        margin: points within which two systems count as equivalent.
+        seed: of the bootstrap and the drawn weights.
+        rubric, profile, judge, tasks, ledger: as for `score`, for what is not scored yet.
+
+    Raises:
+        SciagentError: as `score`; scores that were made in different ways; nothing to compare.
+    """
+    from ..reporting.cohort_files import combine as combine_tables
+    from ..reporting.comparison import check_comparable
+    from ..reporting.comparison import compare as compare_table
+
+    if not 0 < margin <= 100:
+        raise SciagentError(f"margin {margin:g}: give points above 0, at most 100")
+    scored = [one for one in runs if isinstance(one, Scores)]
+    rest = [run for one in runs if not isinstance(one, Scores) for run in _several(one)]
+    if rest:
+        scored.append(score(rest, rubric=rubric, profile=profile, judge=judge, tasks=tasks, ledger=ledger))
+    if not scored:
+        raise SciagentError("name runs to compare")
+    table = combine_tables([(f"part {n}", one.table()) for n, one in enumerate(scored, 1)], scored[0].rubric)
+    check_comparable(table)
+    return Compared(compare_table(table, scored[0].rubric, margin=margin, seed=seed), table)
+
+
+def _several(runs: Runs) -> list[Place | Run]:
+    return [runs] if isinstance(runs, str | os.PathLike | Run) else list(runs)
+
+
+def _paths(runs: Runs) -> list[Path]:
+    found: list[Path] = []
+    for one in _several(runs):
+        found += [one.path.absolute()] if isinstance(one, Run) else find_runs(Path(one).absolute())
+    if not found:
+        raise SciagentError(f"no frozen run at or below {', '.join(map(str, _several(runs)))}")
+    return list(dict.fromkeys(found))
+
+
+def _rubric(rubric: Rubric | Place, profile: str | None) -> Rubric:
+    if isinstance(rubric, Rubric):
+        return rubric if profile is None else with_profile(rubric, profile)
+    return read_rubric(os.fspath(rubric), profile, PROFILES, Path.cwd())
+
+
+def _sources(tasks: Sequence[Place], ledger: Place | None) -> Sources:
+    folders = tuple(Path(task).absolute() for task in tasks)
+    for folder in folders:
+        if not folder.is_dir():
+            raise SciagentError("there is no such folder of tasks", path=folder)
+    return Sources(Path.cwd(), folders, Path(ledger).absolute() if ledger is not None else None)
+
+
+def _identities(
+    judge: str | JudgeIdentity | None, parameters: Mapping[str, JsonValue] | None
+) -> tuple[JudgeIdentity, ...]:
+    given = dict(parameters or {})
+    named = parse_judges(judge) if isinstance(judge, str) else (judge,) if judge is not None else ()
+    if given and not named:
+        raise SciagentError("parameters belong to a judge: name it with judge='KIND:MODEL'")
+    return tuple(JudgeIdentity(kind=j.kind, model=j.model, parameters={**j.parameters, **given}) for j in named)
+
+
+def _late(opened: Sequence[OpenRun], rubric: Rubric, *, allowed: bool) -> tuple[str, ...]:
+    """What to tell of a rubric that was frozen after a run began; an error where that is not allowed."""
+    told: dict[str, None] = {}
+    for run in opened:
+        problem = problem_with_time(rubric, run.manifest.started_at) if run.manifest is not None else None
+        if problem is not None and not allowed:
+            raise SciagentError(
+                f"{run.index.label}: {problem}: it could have been written with the outcome in view. Score runs that "
+                "began later, or take it all the same with allow_late_rubric=True"
+            )
+        if problem is not None:
+            told[f"{problem}: it could have been written with the outcome in view"] = None
+    return tuple(told)
+
+
+def _add_up(
+    opened: Sequence[OpenRun], rubric: Rubric, whose: Judge, notes: tuple[str, ...], desk: Desk | None = None
+) -> Scores:
+    words = Words.of(os.environ)
+    scored: list[CohortRun] = []
+    behind: list[LedgerEntry] = []
+    for run in sorted(opened, key=lambda run: run.index.nodeid):
+        result, answers = _run(run, rubric, whose, words)
+        scored.append(CohortRun(result, run.manifest, run.task))
+        behind += answers
+    results = tuple(one.result for one in scored)
+    fresh = {entry.key for entry in desk.fresh} if desk is not None else frozenset()
+    spent = spent_by(desk.asked, desk.own_answers) if desk is not None else Spent()
+    tampered = sorted(result.index.label for result in results if result.index.state == "tampered")
+    found = Results(
+        runs=results,
+        systems=system_results(results),
+        rubrics=(rubric,),
+        judge=whose.identity,
+        incomplete=f"{', '.join(tampered)} can't be scored: tampered" if tampered else None,
+        notes=notes,
+        spending=Spending(spent, saved_by(entry for entry in behind if entry.key not in fresh)),
+    )
+    name = judge_name(whose.identity) if whose.identity is not None else None
+    return Scores(rubric, name, found, tuple(scored))
+
+
+def _run(run: OpenRun, rubric: Rubric, whose: Judge, words: Words) -> tuple[RunResult, tuple[LedgerEntry, ...]]:
+    verdicts: dict[VerdictKey, Verdict] = {}
+    if run.case is not None:
+        found = all_verdicts(run.case, rubric, whose)
+        verdicts = {key: words.verdict(verdict) for key, verdict in found.items()}
+    facts = run.case.about_run.facts(whose) if run.case is not None else None
+    result = run_result(run.index, run.case, verdicts, (rubric,), facts)
+    if run.case is None:
+        return result, ()
+    answers = answers_behind(run.case, verdicts.values(), whose)
+    return completed(result, run.case, answers, whose, words.mask), answers

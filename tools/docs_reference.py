@@ -1,0 +1,255 @@
+"""The reference pages of the docs site, made from the code: options, commands, fixtures, hooks, exit codes, formats."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+
+from pytest_sciagent import api, hookspecs
+from pytest_sciagent.cli import EXIT_BAD_INPUT, EXIT_INTERRUPTED, cli
+from pytest_sciagent.collection import fixtures
+from pytest_sciagent.collection.options import add_options
+from pytest_sciagent.gates.exit_code import EXIT_INCONCLUSIVE
+from pytest_sciagent.schemas import schemas
+
+
+def pages() -> dict[str, str]:
+    """Every page by its place."""
+    found = {
+        "reference/options.md": options_page(),
+        "reference/commands.md": commands_page(),
+        "reference/fixtures.md": fixtures_page(),
+        "reference/exit-codes.md": exit_codes_page(),
+        "reference/python.md": python_page(),
+        "reference/formats.md": formats_page(),
+    }
+    return found | {f"reference/formats/{name}.md": schema_page(name, schema) for name, schema in named_schemas()}
+
+
+def _cell(text: str) -> str:
+    """Text in the cell of a table."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def _code(text: str) -> str:
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+# ---- pytest
+
+
+class Recorder:
+    """Takes the options down that the plugin declares to pytest."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[str, dict[str, Any]]] = []
+        self.ini: list[tuple[str, str, str]] = []
+
+    def getgroup(self, name: str, description: str = "") -> Recorder:
+        return self
+
+    def addoption(self, name: str, **how: Any) -> None:
+        self.options.append((name, how))
+
+    def addini(self, name: str, text: str, type: str = "string", default: Any = None) -> None:
+        self.ini.append((name, type, text))
+
+
+def recorded_options() -> Recorder:
+    """The options and settings of a session."""
+    recorder = Recorder()
+    add_options(recorder)  # type: ignore[arg-type]
+    return recorder
+
+
+def options_page() -> str:
+    recorder = recorded_options()
+    rows = []
+    for name, how in recorder.options:
+        value = how.get("metavar") or ("" if str(how.get("action", "")).startswith("store_") else "VALUE")
+        if "choices" in how:
+            value = "{" + ",".join(how["choices"]) + "}"
+        again = " (repeatable)" if how.get("action") == "append" and "repeatable" not in how["help"] else ""
+        rows.append((_code(f"{name}={value}" if value else name), _cell(how["help"].replace("%%", "%")) + again))
+    ini = [(_code(name), kind, _cell(text)) for name, kind, text in recorder.ini]
+    return (
+        "# Options and settings of a session\n\nOptions of `pytest`. `pytest --help` shows them, too (group *sciagent*).\n\n"
+        + _table(("option", "what it does"), rows)
+        + "\n## Settings\n\nUnder `[pytest]` in `pytest.ini`, or `[tool.pytest.ini_options]` in `pyproject.toml`. "
+        "An option on the command line wins.\n\n" + _table(("setting", "type", "what it does"), ini)
+    )
+
+
+def fixtures_page() -> str:
+    text = "# Fixtures and hooks\n\n## Fixtures\n\nFor criteria of your own ([how](../rubrics.md)).\n\n"
+    found = [(name, value) for name, value in vars(fixtures).items() if isinstance(value, _fixture_type())]
+    text += _table(("fixture", "what it is"), [(_code(name), _cell(inspect.getdoc(value) or "")) for name, value in found])
+    text += "\n## Hooks\n\nFor a `conftest.py` or a plugin.\n"
+    for name, value in vars(hookspecs).items():
+        if name.startswith("pytest_sciagent_"):
+            signature = str(inspect.signature(value)).replace("'", "")
+            text += f"\n### `{name}`\n\n```python\ndef {name}{signature}: ...\n```\n\n{inspect.getdoc(value)}\n"
+    return text
+
+
+def _fixture_type() -> type:
+    return type(fixtures.run)
+
+
+def exit_codes_page() -> str:
+    rows = [(str(int(code)), _EXITS[code]) for code in pytest.ExitCode]
+    rows.append((str(EXIT_INCONCLUSIVE), "a gate can't be decided: what is not assessed could turn it"))
+    commands = [
+        ("0", "done"),
+        ("1", "what was looked for was found: a changed run, a fault of a rubric, a leak, a refused import"),
+        (str(EXIT_INTERRUPTED), "interrupted; what was done by then is kept"),
+        (str(EXIT_BAD_INPUT), "bad input: one message that says what to do"),
+    ]
+    return (
+        "# Exit codes\n\n[Gates](../gates.md#exit-codes) tells how gates and failing criteria make them.\n\n"
+        "## Of a session (`pytest`)\n\n" + _table(("exit code", "meaning"), rows) + "\n## Of a command (`sciagent`)\n\n"
+        "A command whose help names codes of its own has those instead.\n\n" + _table(("exit code", "meaning"), commands)
+    )
+
+
+_EXITS = {
+    pytest.ExitCode.OK: "all criteria hold, or all gates are met",
+    pytest.ExitCode.TESTS_FAILED: "a criterion fails or errs, or a gate is not met",
+    pytest.ExitCode.INTERRUPTED: "interrupted; answers that were given are kept",
+    pytest.ExitCode.INTERNAL_ERROR: "an internal error",
+    pytest.ExitCode.USAGE_ERROR: "bad input: one message that says what to do",
+    pytest.ExitCode.NO_TESTS_COLLECTED: "nothing was collected",
+}
+
+
+# ---- commands
+
+
+def commands(command: click.Command = cli, path: tuple[str, ...] = ("sciagent",)) -> Iterator[tuple[str, click.Command]]:
+    """Every command by its full name, groups before their commands."""
+    yield " ".join(path), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from commands(inner, (*path, name))
+
+
+def commands_page() -> str:
+    text = "# Commands\n\n`sciagent COMMAND --help` shows the same.\n"
+    for name, command in commands():
+        context = click.Context(command, info_name=name, max_content_width=110, terminal_width=110)
+        told = command.get_help(context).rstrip()
+        text += f"\n## {name}\n\n```text\n{told}\n```\n"
+    return text
+
+
+# ---- Python
+
+
+def python_page() -> str:
+    text = (
+        "# Python\n\nThe same numbers without pytest: in a notebook "
+        "([examples/notebook.ipynb](../repository/examples/notebook.ipynb)) or a program of your own. "
+        "Everything here is imported from `pytest_sciagent`.\n"
+    )
+    for name in ("load_run", "score", "judge", "compare"):
+        text += f"\n::: pytest_sciagent.api.calls.{name}\n"
+    for name in ("Scores", "Compared"):
+        assert hasattr(api, name)
+        text += f"\n::: pytest_sciagent.api.scores.{name}\n"
+    text += "\n## For criteria and judges of your own\n"
+    for place in ("judging.judge.Judge", "judging.clients.Prompt", "checks.base.CheckResult", "runs.run.Run"):
+        text += f"\n::: pytest_sciagent.{place}\n"
+    return text
+
+
+# ---- formats
+
+
+def named_schemas() -> list[tuple[str, dict[str, Any]]]:
+    """Each schema by its short name."""
+    return [
+        (file.removeprefix("sciagent-").removesuffix("-1.schema.json"), json.loads(text))
+        for file, text in schemas().items()
+    ]
+
+
+def formats_page() -> str:
+    rows = [
+        (f"[sciagent-{name}/1](formats/{name}.md)", _cell(_first_line(schema.get("description", ""))))
+        for name, schema in named_schemas()
+    ]
+    return (
+        "# Formats\n\nEvery file that the program reads or writes, made from the models that read it. "
+        "`sciagent schema FOLDER` writes the JSON Schemas.\n\n" + _table(("schema", "what it is"), rows)
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n\n")[0]
+
+
+def schema_page(name: str, schema: dict[str, Any]) -> str:
+    """One format: its keys, and those of its parts."""
+    text = f"# sciagent-{name}/1\n\n{_prose(schema)}{_keys(schema)}"
+    for part, inner in sorted(schema.get("$defs", {}).items()):
+        text += f"\n## {part}\n\n{_prose(inner)}{_keys(inner)}"
+    return text
+
+
+def _prose(schema: dict[str, Any]) -> str:
+    told = "\n".join(line.strip() for line in schema.get("description", "").splitlines())
+    return told.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*") + "\n\n" if told else ""
+
+
+def _keys(schema: dict[str, Any]) -> str:
+    if "properties" not in schema:
+        return f"{_type(schema)}\n"
+    must = set(schema.get("required", ()))
+    rows = [
+        (
+            _code(key),
+            _type(inner),
+            "yes" if key in must else _default(inner),
+            _cell(inner.get("description", "")),
+        )
+        for key, inner in schema["properties"].items()
+    ]
+    return _table(("key", "type", "required", ""), rows)
+
+
+def _default(schema: dict[str, Any]) -> str:
+    return f"no: {_code(json.dumps(schema['default']))}" if "default" in schema else "no"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        part = schema["$ref"].rsplit("/", 1)[-1]
+        return f"[{part}](#{part.lower()})"
+    if "const" in schema:
+        return _code(json.dumps(schema["const"]))
+    if "enum" in schema:
+        return ", ".join(_code(json.dumps(value)) for value in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(_type(inner) for inner in schema["anyOf"])
+    kind = schema.get("type", "any")
+    if kind == "array":
+        if "prefixItems" in schema:
+            return "list of " + ", ".join(_type(inner) for inner in schema["prefixItems"])
+        return f"list of {_type(schema.get('items', {}))}"
+    if kind == "object":
+        inner = schema.get("additionalProperties")
+        return f"mapping to {_type(inner)}" if isinstance(inner, dict) else "mapping"
+    return str(kind) if "pattern" not in schema else f"{kind} {_code(schema['pattern'])}"

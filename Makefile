@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo demo-experiment test lint schemas architecture bench fuzz audit package lowest pythons clean
+.PHONY: help setup demo demo-experiment test lint schemas architecture docs cookbook bench fuzz audit package lowest pythons clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -38,6 +38,12 @@ schemas: setup  ## write the JSON Schemas anew, after a change of a model
 
 architecture: setup  ## draw the table of imports in docs/architecture.md anew
 	$(BIN)/python tests/floors.py
+
+docs: setup  ## build the docs site in site/; a broken link fails it
+	$(BIN)/python -m mkdocs build --strict
+
+cookbook: setup  ## write docs/cookbook.md anew from the recorded verdicts
+	$(BIN)/python tools/cookbook.py
 
 bench: setup  ## what a replayed criterion costs beside a plain pytest item
 	$(BIN)/python benchmarks/items.py

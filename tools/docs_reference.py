@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,9 +32,17 @@ def pages() -> dict[str, str]:
     return found | {f"reference/formats/{name}.md": schema_page(name, schema) for name, schema in named_schemas()}
 
 
+def _plain(text: str) -> str:
+    """Text in which nothing is markup but code spans."""
+    parts = text.split("`")
+    for n in range(0, len(parts), 2):
+        parts[n] = re.sub(r"([<*_\[\]])", r"\\\1", parts[n])
+    return "`".join(parts)
+
+
 def _cell(text: str) -> str:
-    """Text in the cell of a table."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    """The same in the cell of a table."""
+    return _plain(" ".join(str(text).split())).replace("|", "\\|")
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -83,7 +92,7 @@ def options_page() -> str:
         rows.append((_code(f"{name}={value}" if value else name), _cell(how["help"].replace("%%", "%")) + again))
     ini = [(_code(name), kind, _cell(text)) for name, kind, text in recorder.ini]
     return (
-        "# Options and settings of a session\n\nOptions of `pytest`. `pytest --help` shows them, too (group *sciagent*).\n\n"
+        "# Options and settings of a session\n\nOptions of `pytest`; `pytest --help` shows them, too.\n\n"
         + _table(("option", "what it does"), rows)
         + "\n## Settings\n\nUnder `[pytest]` in `pytest.ini`, or `[tool.pytest.ini_options]` in `pyproject.toml`. "
         "An option on the command line wins.\n\n" + _table(("setting", "type", "what it does"), ini)
@@ -93,7 +102,9 @@ def options_page() -> str:
 def fixtures_page() -> str:
     text = "# Fixtures and hooks\n\n## Fixtures\n\nFor criteria of your own ([how](../rubrics.md)).\n\n"
     found = [(name, value) for name, value in vars(fixtures).items() if isinstance(value, _fixture_type())]
-    text += _table(("fixture", "what it is"), [(_code(name), _cell(inspect.getdoc(value) or "")) for name, value in found])
+    text += _table(
+        ("fixture", "what it is"), [(_code(name), _cell(inspect.getdoc(value) or "")) for name, value in found]
+    )
     text += "\n## Hooks\n\nFor a `conftest.py` or a plugin.\n"
     for name, value in vars(hookspecs).items():
         if name.startswith("pytest_sciagent_"):
@@ -107,7 +118,7 @@ def _fixture_type() -> type:
 
 
 def exit_codes_page() -> str:
-    rows = [(str(int(code)), _EXITS[code]) for code in pytest.ExitCode]
+    rows = [(str(int(code)), _EXITS[code]) for code in _EXITS]
     rows.append((str(EXIT_INCONCLUSIVE), "a gate can't be decided: what is not assessed could turn it"))
     commands = [
         ("0", "done"),
@@ -118,7 +129,8 @@ def exit_codes_page() -> str:
     return (
         "# Exit codes\n\n[Gates](../gates.md#exit-codes) tells how gates and failing criteria make them.\n\n"
         "## Of a session (`pytest`)\n\n" + _table(("exit code", "meaning"), rows) + "\n## Of a command (`sciagent`)\n\n"
-        "A command whose help names codes of its own has those instead.\n\n" + _table(("exit code", "meaning"), commands)
+        "A command whose help names codes of its own has those instead.\n\n"
+        + _table(("exit code", "meaning"), commands)
     )
 
 
@@ -135,7 +147,9 @@ _EXITS = {
 # ---- commands
 
 
-def commands(command: click.Command = cli, path: tuple[str, ...] = ("sciagent",)) -> Iterator[tuple[str, click.Command]]:
+def commands(
+    command: click.Command = cli, path: tuple[str, ...] = ("sciagent",)
+) -> Iterator[tuple[str, click.Command]]:
     """Every command by its full name, groups before their commands."""
     yield " ".join(path), command
     if isinstance(command, click.Group):
@@ -211,14 +225,14 @@ def schema_page(name: str, schema: dict[str, Any]) -> str:
 
 def _prose(schema: dict[str, Any]) -> str:
     told = "\n".join(line.strip() for line in schema.get("description", "").splitlines())
-    return told.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*") + "\n\n" if told else ""
+    return _plain(told) + "\n\n" if told else ""
 
 
 def _keys(schema: dict[str, Any]) -> str:
     if "properties" not in schema:
         return f"{_type(schema)}\n"
     must = set(schema.get("required", ()))
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             _code(key),
             _type(inner),
@@ -227,7 +241,9 @@ def _keys(schema: dict[str, Any]) -> str:
         )
         for key, inner in schema["properties"].items()
     ]
-    return _table(("key", "type", "required", ""), rows)
+    if not any(row[3] for row in rows):
+        return _table(("key", "type", "required"), [row[:3] for row in rows])
+    return _table(("key", "type", "required", "what it is"), rows)
 
 
 def _default(schema: dict[str, Any]) -> str:

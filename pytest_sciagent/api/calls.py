@@ -72,7 +72,8 @@ def score(
         judge: whose recorded answers, as `kind:model`; several with commas between them are a panel. None: those of
             the only judge that is recorded.
         parameters: the parameters that the judge was asked with.
-        draws, combine: how many draws of each judge count, and how their votes become one level.
+        draws: how many draws of each judge count.
+        combine: how votes become one level.
         tasks: where tasks are looked up first; then in `tasks/` below the working directory, and among those shipped.
         ledger: the folder of recorded verdicts (None: `verdicts/` beside the runs).
         allow_late_rubric: score also by an induced rubric that was frozen after a run began.
@@ -119,11 +120,13 @@ def judge(
             panel), whose key is in the environment; or a `Judge` of your own.
         base_url: another server than the provider's own, such as one on this machine.
         layout: how many criteria one prompt asks: `item`, `group:N` or `finding`.
-        max_calls, max_cost: a budget in calls and in US dollars; what goes beyond is an error of its criterion.
+        max_calls: a budget in calls; what goes beyond is an error of its criterion.
+        max_cost: the same in US dollars.
         price: dollars for a million tokens, `IN/OUT`, where it is not listed.
         in_flight: how many calls at a time.
         on_progress: told how far a judge is, again and again.
-        runs, rubric, profile, parameters, draws, combine, tasks, ledger, allow_late_rubric: as for `score`.
+
+    Everything else is as for `score`.
 
     Raises:
         SciagentError: as `score`; a judge that can't be asked; a provider that says no call can succeed.
@@ -161,7 +164,8 @@ def compare(
     Args:
         margin: points within which two systems count as equivalent.
         seed: of the bootstrap and the drawn weights.
-        rubric, profile, judge, tasks, ledger: as for `score`, for what is not scored yet.
+
+    Everything else is as for `score`, for what is not scored yet.
 
     Raises:
         SciagentError: as `score`; scores that were made in different ways; nothing to compare.

@@ -142,3 +142,14 @@ def test_the_tutorial_goes_through_in_an_empty_folder(tmp_path: Path) -> None:
         )
         done = _run(script, tmp_path)
         assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize("name", ["python.md", "howto.md"])
+def test_the_python_of_a_page_runs(name: str, tmp_path: Path) -> None:
+    page = ROOT / "docs" / name
+    repository(tmp_path, page)
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        done = _run(f"{shlex.quote(sys.executable)} -c {shlex.quote(block)}", tmp_path)
+        assert done.returncode == 0, done.stderr[-2000:]

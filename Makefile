@@ -90,4 +90,4 @@ pythons: setup  ## run the tests under each Python from 3.11 to 3.14 that is ins
 	$(BIN)/nox
 
 clean:  ## remove what these targets have made
-	rm -rf $(VENV) .sciagent .nox build dist
+	rm -rf $(VENV) .sciagent .nox build dist site

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import nbclient
 import nbformat
 import pytest
-from loopback import Loopback, Raw
+from loopback import Answer, Loopback, Raw
 from sample import OTHER, Cohort, rubric_text
 from test_live_judge import good
 
@@ -238,3 +240,43 @@ def test_the_example_notebook_runs_without_a_key(tmp_path: Path, monkeypatch: py
     )
     assert "71.0..74.2" in shown
     assert "no difference is shown" in shown
+
+
+INTERRUPTED = """
+import asyncio, signal, sys
+from pytest_sciagent import judge
+
+async def cell():
+    if sys.argv[2] == "notebook":  # as its kernel does for each cell; else the loop cancels its task
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    judge("runs", "openai:some-model", rubric="small", base_url=sys.argv[1], in_flight=1)
+
+try:
+    asyncio.run(cell())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("where", ["notebook", "program"])
+def test_an_interrupt_ends_the_asking_and_keeps_what_was_answered(cohort: Cohort, where: str) -> None:
+    cohort.run()
+    asked = threading.Event()
+
+    def slow(request: dict[str, Any], number: int) -> Answer:
+        if number == 4:
+            asked.set()
+        return Answer(good(request, number), delay_s=0 if number < 4 else 20)
+
+    with Loopback(slow) as server:
+        command = [sys.executable, "-c", INTERRUPTED, server.openai_url, where]
+        cell = subprocess.Popen(command, cwd=cohort.root, stdout=subprocess.PIPE, text=True)
+        assert asked.wait(60)
+        cell.send_signal(signal.SIGINT)
+        told, _ = cell.communicate(timeout=60)
+        asked_for = len(server.requests)
+    assert told == "interrupted\n"
+    assert asked_for == 4
+    entries = json.loads((cohort.root / "verdicts" / "alpha" / "t1.json").read_text())["entries"]
+    assert len(entries) == 3
+    assert not list((cohort.root / ".sciagent" / "work").glob("*"))

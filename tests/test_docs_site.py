@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_sciagent.schemas import schemas
 
@@ -73,3 +74,10 @@ def test_the_reference_names_every_option_command_hook_and_format(site: Path) ->
     for name in ("load_run", "score", "judge", "compare", "Scores", "Compared", "Judge"):
         assert name in names
         assert re.search(rf'id="pytest_sciagent[a-z_.]*\.{name}"', python), name
+
+
+def test_the_site_is_built_by_make_and_by_a_workflow() -> None:
+    told = subprocess.run(["make", "-n", "docs"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "mkdocs build --strict" in told
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "docs.yml").read_text())
+    assert {"run": "make docs"} in workflow["jobs"]["build"]["steps"]

@@ -51,6 +51,7 @@ def commands_of(page: Path) -> list[Command]:
     found = []
     for line in re.findall(r"^(?:    |\t)?((?:pytest|sciagent) -?-?[a-z].*)$", _code_of(text), re.MULTILINE):
         command, _, comment = line.partition(" #")
+        command = command.partition(" > ")[0]  # what the shell does with it is the shell's
         found.append(Command(page, command.strip(), comment.strip()))
     return found
 

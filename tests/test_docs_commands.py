@@ -100,9 +100,10 @@ def repository(folder: Path, page: Path) -> None:
     (folder / "rubrics" / "induced").mkdir(parents=True)
     shutil.copy(ROOT / "rubrics" / "induced" / f"{TASK}.yaml", folder / "rubrics" / "induced" / "my_task.yaml")
     shutil.copy(ROOT / "rubrics" / "truthinsight.yaml", folder / "rubrics" / "my_rubric.yaml")
-    shutil.copytree(ROOT / "tasks" / TASK, folder / "tasks" / "my_task")
-    task = folder / "tasks" / "my_task" / "task.yaml"
-    task.write_text(task.read_text("utf-8").replace(f"id: {TASK}", "id: my_task", 1), "utf-8")
+    if "assemble my_task" in page.read_text("utf-8"):
+        shutil.copytree(ROOT / "tasks" / TASK, folder / "tasks" / "my_task")
+        task = folder / "tasks" / "my_task" / "task.yaml"
+        task.write_text(task.read_text("utf-8").replace(f"id: {TASK}", "id: my_task", 1), "utf-8")
     if page == ROOT / "README.md":  # elsewhere a page makes its own
         shutil.copytree(ROOT / "runs" / "plain" / TASK / "output", folder / "work" / "output")
     (folder / "PROMPT.md").write_text("Find what the data say.\n")

@@ -97,7 +97,7 @@ def repository(folder: Path, page: Path) -> None:
         for ledger in ("verdicts", "verdicts-second"):
             (folder / ledger / f"claude-{system}").mkdir(parents=True)
             shutil.copy(ROOT / ledger / f"claude-{system}" / f"{TASK}.json", folder / ledger / f"claude-{system}")
-    (folder / "rubrics" / "induced").mkdir(parents=True)
+    shutil.copytree(ROOT / "rubrics" / "induced", folder / "rubrics" / "induced")
     shutil.copy(ROOT / "rubrics" / "induced" / f"{TASK}.yaml", folder / "rubrics" / "induced" / "my_task.yaml")
     shutil.copy(ROOT / "rubrics" / "truthinsight.yaml", folder / "rubrics" / "my_rubric.yaml")
     if "assemble my_task" in page.read_text("utf-8"):

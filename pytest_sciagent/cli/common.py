@@ -16,6 +16,7 @@ from ..text import one_line
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..models import LedgerEntry, Rubric
+    from ..reporting.validity import Calibrations
     from ..runs import Run
     from ..tasks import Task
 
@@ -23,6 +24,15 @@ T = TypeVar("T")
 PATH = click.Path(path_type=Path)
 templates_option = click.option(
     "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
+)
+
+calibration_option = click.option(
+    "--calibration",
+    type=PATH,
+    default=None,
+    metavar="FILE|DIR",
+    help="How far the judge agrees with people, as sciagent calibrate wrote it (default: sciagent_calibration of the "
+    "configuration, else the folder calibration/).",
 )
 
 
@@ -52,6 +62,22 @@ def sources_of(
     ledger = folder.absolute() if folder else None
     given = tuple(t.absolute() for t in tasks)
     return Sources(Path.cwd(), given, ledger, canary=canary, images=images, templates=words)
+
+
+def calibrations_of(path: Path | None, sources: Sources) -> Calibrations:
+    """The calibrations in `path`; without it those that the configuration names, or that lie in calibration/.
+
+    Raises:
+        SciagentError: see `read_calibrations`.
+    """
+    from ..reporting.validity import FOLDER, read_calibrations
+    from .settings import find_settings
+
+    settings = find_settings(Path.cwd())
+    root = settings.folder or Path.cwd()
+    name = settings.text("sciagent_calibration")
+    given = path.absolute() if path is not None else root / name if name is not None else None
+    return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

@@ -10,7 +10,16 @@ import click
 
 from ..errors import SciagentError
 from ..judging.draws import MOST_DRAWS
-from .common import PATH, find, progress, read_session_rubric, sources_of, templates_option
+from .common import (
+    PATH,
+    calibration_option,
+    calibrations_of,
+    find,
+    progress,
+    read_session_rubric,
+    sources_of,
+    templates_option,
+)
 
 
 @click.command()
@@ -26,6 +35,7 @@ from .common import PATH, find, progress, read_session_rubric, sources_of, templ
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
 @templates_option
+@calibration_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--json", "target", type=PATH, default=None, help="Write it as JSON.")
 def stability(
@@ -36,6 +46,7 @@ def stability(
     tasks: tuple[Path, ...],
     folder: Path | None,
     templates: Path | None,
+    calibration: Path | None,
     name: str | None,
     target: Path | None,
 ) -> None:
@@ -58,7 +69,8 @@ def stability(
     if not (math.isfinite(margin) and 0 < margin <= 100):
         raise SciagentError(f"--margin {margin:g}: give points above 0, at most 100")
     rubric = read_session_rubric(name)
-    opened = open_runs(find(runs), sources_of(tasks, folder, templates), rubric)
+    sources = sources_of(tasks, folder, templates)
+    opened = open_runs(find(runs), sources, rubric)
     ledgers = [run.case.ledger for run in opened if run.case]
     whose = recorded_judge(ledgers, parse_judges(named) if named is not None else (), "--judge KIND:MODEL").identity
     if whose is None:
@@ -70,6 +82,9 @@ def stability(
         raise SciagentError(f"--draws {draws}: of {whose.label} {known} are recorded")
     with progress(opened, "scoring runs") as shown:
         found = measure(list(shown), rubric, whose, draws or known, margin)
-    click.echo(stability_text(found), nl=False)
+    validity = calibrations_of(calibration, sources).validity(whose, rubric)
+    click.echo(stability_text(found, validity), nl=False)
     if target is not None:
-        write_atomically(target, json_module.dumps(stability_json(found), indent=1, ensure_ascii=False) + "\n")
+        write_atomically(
+            target, json_module.dumps(stability_json(found, validity), indent=1, ensure_ascii=False) + "\n"
+        )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sample import OTHER, Cohort, sciagent
 
-from pytest_sciagent.gates.calibrated import MinKappa, read_calibration
 from pytest_sciagent.models.calibration import Calibration
 
 SHARED = Path(os.environ.get("SCIAGENT_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data/labels"
@@ -104,6 +104,14 @@ def write_labels(cohort: Cohort, runs: list[str], scores: Mapping[str, float], *
     return path
 
 
+WHOLLY = "weighted kappa 1.00 (1.00..1.00) with people, 36 labels of 6 runs"
+UNKNOWN = "judge handoff:tester, not calibrated against people: sciagent calibrate"
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
 @pytest.fixture
 def cohort(pytester: pytest.Pytester) -> Cohort:
     return Cohort(pytester)
@@ -136,8 +144,8 @@ def test_a_session_tells_how_far_its_judge_agrees_and_a_gate_decides_by_it(cohor
     path = write_labels(cohort, runs, {"ev.full": 1, "ev.half": 0.5, "rob.zero": 0})
     assert sciagent("calibrate", path, *RECORDED, "-o", "cal.json")[0] == 0
     known = "--sciagent-calibration=cal.json"
-    told = "handoff:tester agrees with people to a weighted kappa of 1.00 (1.00..1.00) over 36 labels of 6 runs"
-    assert told in cohort.results(RUNS, known)["notes"]
+    told = f"judge handoff:tester, calibrated on {today()}: {WHOLLY}"
+    assert cohort.results(RUNS, known)["validity"]["sentence"] == told
     gates = cohort.results(RUNS, known, "--sciagent-min-kappa=0.6", code=0)["gate"]["gates"]
     assert [gate["outcome"] for gate in gates] == ["met"]
     assert gates[0]["sentence"].startswith("a kappa of at least 0.6 with people: 1.00 (1.00) over 36 labels")
@@ -150,10 +158,11 @@ def test_draws_and_panels_are_calibrated_as_they_vote(cohort: Cohort) -> None:
     strict = measured(path, *RECORDED, "--draws", "2", "--combine", "strict")
     assert strict["all"]["judge"] == {"0": 1.0}
     assert sciagent("calibrate", path, *RECORDED, "--draws", "2", "-o", "cal.json")[0] == 0
-    notes = cohort.results(RUNS, "--sciagent-calibration=cal.json", "--sciagent-draws=2")["notes"]
-    assert any("handoff:tester agrees with people to a weighted kappa of" in note for note in notes)
-    once = cohort.results(RUNS, "--sciagent-calibration=cal.json")["notes"]
-    assert any("calibration cal.json has expired" in note for note in once)
+    twice = cohort.results(RUNS, "--sciagent-calibration=cal.json", "--sciagent-draws=2")["validity"]
+    assert twice["state"] == "calibrated"
+    assert "judge panel:handoff:tester (majority of votes, draws 2), calibrated on " in twice["sentence"]
+    once = cohort.results(RUNS, "--sciagent-calibration=cal.json")["validity"]
+    assert "calibration cal.json has expired" in once["sentence"]
 
 
 def test_a_calibration_expires_with_its_judge_and_its_rubric(cohort: Cohort) -> None:
@@ -164,13 +173,13 @@ def test_a_calibration_expires_with_its_judge_and_its_rubric(cohort: Cohort) -> 
     cohort.record(judge=OTHER)
     other = cohort.results(*asked, "--sciagent-judge=handoff:other", code=10)
     expired = "calibration cal.json has expired: it holds for handoff:tester, not for handoff:other"
-    assert expired in other["notes"]
+    assert other["validity"]["sentence"] == f"judge handoff:other, {expired}"
     assert other["gate"]["outcome"] == "inconclusive"
     assert expired in other["gate"]["sentence"]
     rubric = cohort.root / "rubrics" / "small.yaml"
     rubric.write_text(rubric.read_text().replace("weight: 40", "weight: 45"), "utf-8")
     changed = cohort.results(*asked, "--sciagent-judge=handoff:tester", code=10)
-    assert any("rubric small 1 has changed since" in note for note in changed["notes"])
+    assert "rubric small 1 has changed since" in changed["validity"]["sentence"]
 
 
 @pytest.mark.parametrize(
@@ -194,8 +203,6 @@ def test_the_gate_reads_the_whole_interval(
     (cohort.root / "cal.json").write_text(json.dumps(plain), "utf-8")
     results = cohort.results(RUNS, "--sciagent-calibration=cal.json", "--sciagent-min-kappa=0.6")
     assert results["gate"]["outcome"] == outcome
-    calibrated = read_calibration(cohort.root / "cal.json", "cal.json", plain["bound"]["templates"])
-    assert MinKappa(calibrated, 0.6).least == 0.6
 
 
 BAD = label("s0/t1", "ev.full", 1.5)
@@ -237,4 +244,4 @@ def test_a_calibration_that_no_session_can_use(cohort: Cohort) -> None:
     assert "coin is known by its labels only" in result.stderr.str()
     alone = cohort.pytest(RUNS, "--sciagent-min-kappa=0.5")
     assert alone.ret == 4
-    assert "name a calibration with --sciagent-calibration" in alone.stderr.str()
+    assert "--sciagent-min-kappa: there is no calibration; name one with --sciagent-calibration" in alone.stderr.str()

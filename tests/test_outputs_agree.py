@@ -116,7 +116,7 @@ def markdown(results: Results) -> Said:
 
 def page(results: Results) -> Said:
     """The overview alone: no run has a file to show."""
-    material = Material({}, frozenset(), (), None, lambda run: None, lambda run: None, Words())
+    material = Material({}, frozenset(), (), None, lambda run: None, lambda run: None, Words(), "")
     with tempfile.TemporaryDirectory() as folder:
         (written,) = write_html(Path(folder) / "page.html", replace(results, runs=()), material, None, None)
         return from_page(written.read_text())

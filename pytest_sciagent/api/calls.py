@@ -21,6 +21,7 @@ from ..reporting.cohort import CohortRun
 from ..reporting.results import Results, RunResult, VerdictKey, completed, run_result, system_results
 from ..reporting.scored_runs import OpenRun, open_runs
 from ..reporting.spending import Spending, Spent, saved_by, spent_by
+from ..reporting.validity import FOLDER, Calibrations, read_calibrations
 from ..reporting.words import Words
 from ..rubrics import DEFAULT_RUBRIC, with_profile
 from ..rubrics.frozen import problem_with_time
@@ -61,6 +62,7 @@ def score(
     combine: Rule = DEFAULT_RULE,
     tasks: Sequence[Place] = (),
     ledger: Place | None = None,
+    calibration: Place | None = None,
     allow_late_rubric: bool = False,
 ) -> Scores:
     """Score runs by what is recorded: code's verdicts are made anew, judges' are replayed, and nobody is asked.
@@ -76,18 +78,22 @@ def score(
         combine: how votes become one level.
         tasks: where tasks are looked up first; then in `tasks/` below the working directory, and among those shipped.
         ledger: the folder of recorded verdicts (None: `verdicts/` beside the runs).
+        calibration: how far the judge agrees with people, as `sciagent calibrate -o` wrote it: a file, or a folder of
+            them (None: `calibration/` below the working directory, where there is one).
         allow_late_rubric: score also by an induced rubric that was frozen after a run began.
 
     Raises:
         SciagentError: anything of this that can't be used, with what to do.
     """
     chosen = _rubric(rubric, profile)
-    opened = open_runs(_paths(runs), _sources(tasks, ledger), chosen)
+    sources = _sources(tasks, ledger)
+    calibrations = _calibrations(calibration, sources)
+    opened = open_runs(_paths(runs), sources, chosen)
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     ledgers = [run.case.ledger for run in opened if run.case is not None]
     named = _identities(judge, parameters)
     whose = recorded_judge(ledgers, named, "judge='KIND:MODEL' (and parameters)", parse_draws(str(draws)), combine)
-    return _add_up(opened, chosen, whose, notes)
+    return _add_up(opened, chosen, whose, notes, calibrations)
 
 
 def judge(
@@ -107,6 +113,7 @@ def judge(
     in_flight: int = 8,
     tasks: Sequence[Place] = (),
     ledger: Place | None = None,
+    calibration: Place | None = None,
     allow_late_rubric: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Scores:
@@ -133,6 +140,7 @@ def judge(
     """
     chosen = _rubric(rubric, profile)
     sources = _sources(tasks, ledger)
+    calibrations = _calibrations(calibration, sources)
     desk = Desk(sources)
     how = (parse_draws(str(draws)), combine)
     if isinstance(judge, Judge):
@@ -144,7 +152,7 @@ def judge(
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     try:
         desk.ask(opened, chosen, whose, on_progress)
-        return _add_up(opened, chosen, whose, notes, desk)
+        return _add_up(opened, chosen, whose, notes, calibrations, desk)
     finally:
         desk.save(opened)
 
@@ -158,6 +166,7 @@ def compare(
     judge: str | JudgeIdentity | None = None,
     tasks: Sequence[Place] = (),
     ledger: Place | None = None,
+    calibration: Place | None = None,
 ) -> Compared:
     """Compare the systems that made the runs, task by task: runs, folders of them, or what `score` gave.
 
@@ -179,7 +188,17 @@ def compare(
     scored = [one for one in runs if isinstance(one, Scores)]
     rest = [run for one in runs if not isinstance(one, Scores) for run in _several(one)]
     if rest:
-        scored.append(score(rest, rubric=rubric, profile=profile, judge=judge, tasks=tasks, ledger=ledger))
+        scored.append(
+            score(
+                rest,
+                rubric=rubric,
+                profile=profile,
+                judge=judge,
+                tasks=tasks,
+                ledger=ledger,
+                calibration=calibration,
+            )
+        )
     if not scored:
         raise SciagentError("name runs to compare")
     table = combine_tables([(f"part {n}", one.table()) for n, one in enumerate(scored, 1)], scored[0].rubric)
@@ -214,6 +233,12 @@ def _sources(tasks: Sequence[Place], ledger: Place | None) -> Sources:
     return Sources(Path.cwd(), folders, Path(ledger).absolute() if ledger is not None else None)
 
 
+def _calibrations(place: Place | None, sources: Sources) -> Calibrations:
+    root = Path.cwd()
+    given = Path(place).absolute() if place is not None else None
+    return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
+
+
 def _identities(
     judge: str | JudgeIdentity | None, parameters: Mapping[str, JsonValue] | None
 ) -> tuple[JudgeIdentity, ...]:
@@ -240,7 +265,12 @@ def _late(opened: Sequence[OpenRun], rubric: Rubric, *, allowed: bool) -> tuple[
 
 
 def _add_up(
-    opened: Sequence[OpenRun], rubric: Rubric, whose: Judge, notes: tuple[str, ...], desk: Desk | None = None
+    opened: Sequence[OpenRun],
+    rubric: Rubric,
+    whose: Judge,
+    notes: tuple[str, ...],
+    calibrations: Calibrations,
+    desk: Desk | None = None,
 ) -> Scores:
     words = Words.of(os.environ)
     scored: list[CohortRun] = []
@@ -261,6 +291,7 @@ def _add_up(
         incomplete=f"{', '.join(tampered)} can't be scored: tampered" if tampered else None,
         notes=notes,
         spending=Spending(spent, saved_by(entry for entry in behind if entry.key not in fresh)),
+        validity=calibrations.validity(whose.identity, rubric),
     )
     name = judge_name(whose.identity) if whose.identity is not None else None
     return Scores(rubric, name, found, tuple(scored))

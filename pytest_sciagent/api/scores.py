@@ -72,7 +72,7 @@ class Scores:
 
     def table(self) -> pd.DataFrame:
         """A row for each run of a system on a task: what `sciagent compare --csv` writes."""
-        return cohort_table(self._scored, self.rubric, self.judge_name)
+        return cohort_table(self._scored, self.rubric, self.judge_name, self._results.believed)
 
     def verdicts(self) -> pd.DataFrame:
         """A row for each verdict: run, finding, criterion, dimension, status, level, the points that it takes from the
@@ -119,7 +119,7 @@ class Scores:
         return (
             as_table_html("Systems: mean over tasks", ("system", "score", "tasks"), systems)
             + as_table_html(f"Runs, by {by}", ("run", "state", "score", "findings", "assessed"), runs)
-            + "".join(as_text_html(note) for note in results.notes)
+            + "".join(as_text_html(note) for note in (results.believed.sentence, *results.notes))
         )
 
 

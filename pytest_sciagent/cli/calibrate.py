@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @templates_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap and the coin.")
 @click.option("--details", is_flag=True, help="Every measure, prevalence and the confusion table of each slice.")
-@click.option("-o", "--output", type=PATH, default=None, help="Write it as JSON, for --sciagent-calibration.")
+@click.option("-o", "--output", type=PATH, default=None, help="Write it as JSON, say to calibration/NAME.json.")
 def calibrate(
     labels: tuple[Path, ...],
     judge: str,
@@ -64,20 +64,22 @@ def calibrate(
 
     \b
     Examples:
-        sciagent calibrate labels/ --judge openai:MODEL --runs runs/ -o calibration.json
+        sciagent calibrate labels/ --judge openai:MODEL --runs runs/ -o calibration/MODEL.json
         sciagent calibrate imported/labels/mlrbench.jsonl --judge "llm_judge.csv (mean of its judges)"
         sciagent calibrate labels.jsonl --judge coin
 
-    The file that -o writes holds for this judge, these prompts and this rubric only. pytest prints it with every score
-    (--sciagent-calibration FILE) and can demand a least kappa (--sciagent-min-kappa).
+    The file that -o writes holds for this judge, these prompts and this rubric only. In the folder calibration/, or
+    named by --sciagent-calibration, it is told with every score, and pytest can demand a least kappa
+    (--sciagent-min-kappa).
     """
     from ..evaluation.labelling import labels_of_people
     from ..evaluation.labels import read_labels
     from ..ledger.store import write_atomically
     from ..models.calibration import Bound
-    from ..reporting.calibration import COIN, PEOPLE, Comparison, coin_labels, labels_by, people
+    from ..reporting.calibration import COIN, Comparison, coin_labels, labels_by, people
     from ..reporting.calibration import calibrate as measure
     from ..reporting.calibration_text import calibration_text
+    from ..reporting.validity import PEOPLE
 
     if name is not None and not runs:
         raise SciagentError("--rubric belongs to runs: name them with --runs")

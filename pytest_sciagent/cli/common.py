@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..evidence.artifacts import ReadingLimits
     from ..models import LedgerEntry, Rubric
+    from ..reporting.validity import Calibrations
     from ..runs import Run
     from ..tasks import Task
 
@@ -24,6 +25,15 @@ T = TypeVar("T")
 PATH = click.Path(path_type=Path)
 templates_option = click.option(
     "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
+)
+
+calibration_option = click.option(
+    "--calibration",
+    type=PATH,
+    default=None,
+    metavar="FILE|DIR",
+    help="How far the judge agrees with people, as sciagent calibrate wrote it (default: sciagent_calibration of the "
+    "configuration, else the folder calibration/).",
 )
 
 
@@ -68,6 +78,22 @@ def _reading_of(folder: Path) -> ReadingLimits | None:
         return ReadingLimits(parse_seconds(text)) if text is not None else None
     except ValueError as error:
         raise SciagentError(f"sciagent_reading_seconds {error}", path=settings.path) from None
+
+
+def calibrations_of(path: Path | None, sources: Sources) -> Calibrations:
+    """The calibrations in `path`; without it those that the configuration names, or that lie in calibration/.
+
+    Raises:
+        SciagentError: see `read_calibrations`.
+    """
+    from ..reporting.validity import FOLDER, read_calibrations
+    from .settings import find_settings
+
+    settings = find_settings(Path.cwd())
+    root = settings.folder or Path.cwd()
+    name = settings.text("sciagent_calibration")
+    given = path.absolute() if path is not None else root / name if name is not None else None
+    return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

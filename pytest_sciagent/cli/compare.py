@@ -10,7 +10,7 @@ import click
 
 from ..errors import SciagentError
 from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
-from .common import PATH, find, progress, sources_of, templates_option
+from .common import PATH, calibration_option, calibrations_of, find, progress, sources_of, templates_option
 from .told import show
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..evaluation import Sources
     from ..models import Rubric
+    from ..reporting.validity import Calibrations
 
 
 @click.command()
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
 @templates_option
+@calibration_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--profile", default=None, help="Add levels up by this profile, not the rubric's own.")
 @click.option(
@@ -59,6 +61,7 @@ def compare(
     tasks: tuple[Path, ...],
     folder: Path | None,
     templates: Path | None,
+    calibration: Path | None,
     name: str | None,
     profile: str | None,
     judge: str | None,
@@ -104,7 +107,7 @@ def compare(
         raise SciagentError("--other-judge needs frozen runs: a table holds the verdicts of one judge")
     parts = [(str(path), read_table(path, rubric)) for path in files]
     sources = sources_of(tasks, folder, templates)
-    how = (parse_draws(draws), combine)
+    how = (parse_draws(draws), combine, calibrations_of(calibration, sources))
     if frozen:
         parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param, *how)))
     table = combine_tables(parts, rubric)
@@ -126,6 +129,7 @@ def _score(
     parameters: tuple[str, ...],
     draws: Draws,
     rule: Rule,
+    calibrations: Calibrations,
 ) -> pd.DataFrame:
     from ..evaluation.recorded import judge_name, recorded_judge
     from ..judging.identity import parse_judges
@@ -140,4 +144,5 @@ def _score(
     whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", draws, rule)
     with progress(opened, "scoring runs") as shown:
         scored = [score_run(run, rubric, whose) for run in shown]
-    return cohort_table(scored, rubric, judge_name(whose.identity) if whose.identity is not None else None)
+    validity = calibrations.validity(whose.identity, rubric)
+    return cohort_table(scored, rubric, judge_name(whose.identity) if whose.identity is not None else None, validity)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from .common import PATH, find, read_session_rubric, sources_of, templates_option
+from .common import PATH, calibration_option, calibrations_of, find, read_session_rubric, sources_of, templates_option
 from .told import show
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _POINTS = click.FloatRange(0, 100)
     help="Ledger folder (default: verdicts/ beside the runs; repeatable, for judges that are recorded apart).",
 )
 @templates_option
+@calibration_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--fill", is_flag=True, help="Where a judge has not answered, take the first judge's verdict.")
 @click.option("--min-score", type=_POINTS, default=None, help="A decision: every system has that many points.")
@@ -49,6 +50,7 @@ def sensitivity(
     tasks: tuple[Path, ...],
     folders: tuple[Path, ...],
     templates: Path | None,
+    calibration: Path | None,
     name: str | None,
     fill: bool,
     min_score: float | None,
@@ -79,7 +81,8 @@ def sensitivity(
         if not folder.is_dir():
             raise SciagentError("--ledger: there is no such folder", path=folder)
     rubric = read_session_rubric(name)
-    opened = open_runs(find(runs), sources_of(tasks, folders[0] if folders else None, templates), rubric)
+    sources = sources_of(tasks, folders[0] if folders else None, templates)
+    opened = open_runs(find(runs), sources, rubric)
     for run in opened:
         for folder in folders[1:]:
             if run.case is not None and run.manifest is not None:
@@ -88,7 +91,8 @@ def sensitivity(
     recorded = recorded_judges(run.case.ledger for run in opened if run.case)
     whose = [recorded_as(one, recorded) for one in judges]
     gates = _gates(min_score, min_task_score, min_executed, min_tested)
-    found = judge_by_each(opened, rubric, whose, gates, fill=fill, seed=seed)
+    known = calibrations_of(calibration, sources)
+    found = judge_by_each(opened, rubric, whose, gates, fill=fill, seed=seed, calibrations=known)
     show(sensitivity_text(found), sensitivity_json(found), target)
 
 

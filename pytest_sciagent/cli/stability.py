@@ -9,7 +9,16 @@ import click
 
 from ..errors import SciagentError
 from ..judging.draws import MOST_DRAWS
-from .common import PATH, find, progress, read_session_rubric, sources_of, templates_option
+from .common import (
+    PATH,
+    calibration_option,
+    calibrations_of,
+    find,
+    progress,
+    read_session_rubric,
+    sources_of,
+    templates_option,
+)
 from .told import show
 
 
@@ -26,6 +35,7 @@ from .told import show
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
 @templates_option
+@calibration_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--json", "target", type=PATH, default=None, help="Write it as JSON; - prints it instead.")
 def stability(
@@ -36,6 +46,7 @@ def stability(
     tasks: tuple[Path, ...],
     folder: Path | None,
     templates: Path | None,
+    calibration: Path | None,
     name: str | None,
     target: Path | None,
 ) -> None:
@@ -57,7 +68,8 @@ def stability(
     if not (math.isfinite(margin) and 0 < margin <= 100):
         raise SciagentError(f"--margin {margin:g}: give points above 0, at most 100")
     rubric = read_session_rubric(name)
-    opened = open_runs(find(runs), sources_of(tasks, folder, templates), rubric)
+    sources = sources_of(tasks, folder, templates)
+    opened = open_runs(find(runs), sources, rubric)
     ledgers = [run.case.ledger for run in opened if run.case]
     whose = recorded_judge(ledgers, parse_judges(named) if named is not None else (), "--judge KIND:MODEL").identity
     if whose is None:
@@ -69,4 +81,5 @@ def stability(
         raise SciagentError(f"--draws {draws}: of {whose.label} {known} are recorded")
     with progress(opened, "scoring runs") as shown:
         found = measure(list(shown), rubric, whose, draws or known, margin)
-    show(stability_text(found), stability_json(found), target)
+    validity = calibrations_of(calibration, sources).validity(whose, rubric)
+    show(stability_text(found, validity), stability_json(found, validity), target)

@@ -112,7 +112,7 @@ NUMBERS = (
         "min_kappa",
         "K",
         1,
-        "gate, with --sciagent-calibration: the judge's weighted kappa with people must be at least K (0..1); "
+        "gate, with a calibration: the judge's weighted kappa with people must be at least K (0..1); "
         "inconclusive where its 95 percent interval holds K, or where the calibration has expired",
     ),
 )
@@ -140,8 +140,9 @@ BASELINE = (
     "baseline of one system is compared with every system, one of several by name"
 )
 CALIBRATION = (
-    "a file that `sciagent calibrate` wrote: how far the judge agrees with people is told with every score, and so is "
-    "when that has expired (another judge, other prompts, another rubric)"
+    "a file that `sciagent calibrate` wrote, or a folder of such files (default: the folder calibration/ in the root, "
+    "where there is one): how far the judge agrees with people is told with every score, and so is that it was not "
+    "measured, or has expired (other parameters of the judge, other prompts, another rubric)"
 )
 PROMPTS_FROM = (
     "the prompts that are to be judged: a run whose recorded prompts (path and SHA-256 in run.json) are not the files "
@@ -160,7 +161,7 @@ def add_gates(group: Any, parser: pytest.Parser) -> None:
     for pair in PAIRS:
         group.addoption(_option(pair.name), action="append", default=[], metavar=pair.metavar, help=pair.help)
     group.addoption("--sciagent-baseline", default=None, metavar="RUNS|FILE", help=BASELINE)
-    group.addoption("--sciagent-calibration", default=None, metavar="FILE", help=CALIBRATION)
+    group.addoption("--sciagent-calibration", default=None, metavar="FILE|DIR", help=CALIBRATION)
     for name, text in FLAGS.items():
         group.addoption(_option(name), action="store_true", default=False, help=text)
     group.addoption("--sciagent-prompts-from", default=None, metavar="DIR", help=PROMPTS_FROM)
@@ -192,8 +193,6 @@ def read_gates(config: pytest.Config) -> GateOptions:
         values[name] = config.getoption(f"sciagent_{name}") or config.getini(f"sciagent_{name}")
     values |= _prompts(config)
     values["calibration"] = _path(config, "calibration")
-    if values.get("min_kappa") is not None and values["calibration"] is None:
-        raise pytest.UsageError("--sciagent-min-kappa: name a calibration with --sciagent-calibration")
     baseline = _path(config, "baseline")
     if baseline is not None:
         values["baseline"] = baseline

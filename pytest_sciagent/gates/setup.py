@@ -15,7 +15,7 @@ from ..tasks import find_task
 from ..tasks.workspace import handed_out
 from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
-from .calibrated import Calibrated, MinKappa, read_calibration
+from .calibrated import MinKappa
 from .decision import Gate
 from .head_prompts import HeadPrompts, head_prompts
 from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
@@ -28,16 +28,18 @@ if TYPE_CHECKING:
     from ..judging.judge import Judge
     from ..models import Rubric
     from ..reporting.scored_runs import OpenRun
+    from ..reporting.validity import Calibrations
     from ..scoring.layers import Layer
 
 
-def make_gates(state: SessionState) -> tuple[Gate, ...]:
+def make_gates(state: SessionState, calibrations: Calibrations) -> tuple[Gate, ...]:
     """The gates that the user asked for, in the order in which they are told.
 
     Raises:
-        SciagentError: a dimension or criterion that the session does not have, or a baseline that can't be used.
+        SciagentError: a dimension or criterion that the session does not have, or a baseline that can't be used,
+            or a gate on kappa without a calibration.
     """
-    return tuple(_gates(state))
+    return tuple(_gates(state, calibrations))
 
 
 def baseline_of(gates: Sequence[Gate]) -> Baseline | None:
@@ -45,20 +47,21 @@ def baseline_of(gates: Sequence[Gate]) -> Baseline | None:
     return next((gate.baseline for gate in gates if isinstance(gate, NotWorse | NoFall)), None)
 
 
-def calibration_of(state: SessionState) -> Calibrated | None:
-    """The calibration that the user named.
+def calibrations_of(state: SessionState) -> Calibrations:
+    """The calibrations that the user named, or that lie where they are looked for.
 
     Raises:
-        SciagentError: it can't be used.
+        SciagentError: one can't be used.
     """
-    path = state.options.gates.calibration
-    if path is None:
-        return None
-    templates = state.sources.templates.digest("criterion")
-    return read_calibration(path, _shown(path, state.options.base), templates)
+    from ..reporting.validity import FOLDER, read_calibrations
+
+    options, root = state.options, state.options.rootdir
+    return read_calibrations(
+        options.gates.calibration, root / FOLDER, state.templates.digest("criterion"), options.base
+    )
 
 
-def _gates(state: SessionState) -> Iterator[Gate]:
+def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
     options = state.options.gates
     if options.min_score is not None:
         yield MinScore(options.min_score)
@@ -93,9 +96,12 @@ def _gates(state: SessionState) -> Iterator[Gate]:
     if options.max_run_cost is not None:
         yield MaxRunCost(options.max_run_cost)
     if options.min_kappa is not None:
-        calibration = calibration_of(state)
-        assert calibration is not None  # the options have been checked
-        yield MinKappa(calibration, options.min_kappa)
+        if not calibrations.known:
+            raise SciagentError(
+                "--sciagent-min-kappa: there is no calibration; name one with --sciagent-calibration, or keep it in "
+                "the folder calibration/ (sciagent calibrate makes it)"
+            )
+        yield MinKappa(calibrations, options.min_kappa)
     if (stale := _head_prompts(state)) is not None:
         yield stale
 

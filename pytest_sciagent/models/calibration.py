@@ -9,7 +9,10 @@ from pydantic import Field, model_validator
 from .base import Model, NonEmpty, Sha256, Size
 from .verdict import JudgeIdentity
 
+SCHEMA = "sciagent-calibration/1"
 Number = Annotated[float, Field(allow_inf_nan=False)]
+
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
 class Measure(Model):
@@ -75,10 +78,14 @@ class Bound(Model):
 
 
 class Calibration(Model):
-    """How far one judge agrees with people (or with `against`, another judge), as measured once."""
+    """How far one judge agrees with people (or with `against`, another judge), as measured once.
+
+    measured_on: the day (UTC), as 2020-01-31.
+    """
 
     schema_: Literal["sciagent-calibration/1"] = Field("sciagent-calibration/1", alias="schema")
     plugin_version: str
+    measured_on: Day | None = None
     bound: Bound
     against: NonEmpty
     raters: tuple[str, ...]

@@ -176,12 +176,36 @@ class AgreementResult(AgreementCounts):
     criteria: dict[str, AgreementCounts]
 
 
+class KappaEnds(Part):
+    """Weighted kappa with its 95 % interval; null where the labels leave it open."""
+
+    value: Number | None
+    low: Number | None
+    high: Number | None
+
+
+class ValidityResult(Part):
+    """How far the judge of the scores agrees with people, in one sentence; numbers where a calibration holds.
+
+    calibration: the file that tells it, or that has expired. measured_on: a day, as 2020-01-31.
+    """
+
+    judge: str | None
+    state: Literal["calibrated", "expired", "not calibrated"]
+    sentence: str
+    calibration: str | None = None
+    measured_on: str | None = None
+    kappa: KappaEnds | None = None
+    labels: int | None = None
+    runs: int | None = None
+
+
 class ResultsFile(Part):
     """All scores and verdicts of one session.
 
     incomplete_because: why no gate is decided by it. judge: one judge, or a panel (kind `panel`) by its
     members, draws and rule. notes: how the session scores and how judges were asked, where that is not as usual.
-    agreement: there where a panel has voted.
+    validity: how far that judge may be believed. agreement: there where a panel has voted.
     spending: calls, tokens and dollars: `spent` by this session, and `saved` by replaying recorded answers.
     """
 
@@ -190,6 +214,7 @@ class ResultsFile(Part):
     complete: bool
     incomplete_because: str | None
     judge: JudgeIdentity | None
+    validity: ValidityResult | None = None
     rubrics: tuple[RubricUsed, ...]
     gate: GatesResult | None
     baseline: BaselineResult | None = None

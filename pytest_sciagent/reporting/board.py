@@ -14,7 +14,7 @@ from ..collection.told import told_by
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
-from ..gates.setup import baseline_of, calibration_of, make_gates
+from ..gates.setup import baseline_of, calibrations_of, make_gates
 from ..text import one_line
 from .junit import tell_junit
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..collection.state import SessionState
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
-    from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
+    from ..models import LedgerEntry, Rubric, Verdict
     from .results import Results, RunResult, VerdictKey
     from .spending import Spent
 
@@ -39,8 +39,8 @@ class Board:
 
     def __init__(self, state: SessionState) -> None:
         self.state = state
-        self.gates = make_gates(state)
-        self._calibration = calibration_of(state)
+        self._calibrations = calibrations_of(state)
+        self.gates = make_gates(state, self._calibrations)
         self.verdicts: dict[str, dict[VerdictKey, Verdict]] = {}
         self.results: Results | None = None
         self.pages: list[Path] = []
@@ -119,8 +119,11 @@ class Board:
         incomplete = stopped or self._incomplete()
         judge = self._who_judged([v for run in self.verdicts.values() for v in run.values()]).identity
         spending = Spending(self._spent(), saved_by(self._replayed))
-        notes = tuple(self._notes(judge))
-        return Results(runs, systems, self.state.rubrics, judge, incomplete, notes=notes, spending=spending)
+        validity = self._calibrations.validity(judge, self.state.rubrics[0])
+        notes = tuple(self._notes())
+        return Results(
+            runs, systems, self.state.rubrics, judge, incomplete, notes=notes, spending=spending, validity=validity
+        )
 
     def _spent(self) -> Spent:
         """What this session asked: by the pump, and by judges of the user's own."""
@@ -177,11 +180,9 @@ class Board:
         panel = self.state.options.panel
         return convene([RecordedJudge(identity) for identity in found.values()], panel.draws, panel.rule)
 
-    def _notes(self, judge: JudgeIdentity | None) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""
         yield from self.state.notices
-        if self._calibration is not None:
-            yield self._calibration.note(judge, self.state.rubrics)
         first, *others = self.state.rubrics
         if others:
             names = ", ".join(rubric.id for rubric in others)

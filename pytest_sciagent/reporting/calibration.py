@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import permutations
 from typing import Literal
@@ -15,13 +16,13 @@ from ..models import Label, Rater
 from ..models.calibration import AgreementMeasured, Bound, Calibration, Slice
 from ..statistics import krippendorff_alpha, prevalence, rater_agreement
 from ..statistics.agreement import Pair
+from .validity import PEOPLE
 
 Kind = Literal["criterion", "dimension", "all"]
 Thing = tuple[str, str, str, str]
 Scale = tuple[float, float]
 COIN = "coin"
 """The name of a judge that draws among the scores that were given, all equally likely: the floor of every measure."""
-PEOPLE = "people"
 
 
 @dataclass
@@ -108,6 +109,7 @@ def calibrate(
         raise SciagentError(f"{bound.judge} and {compared.against} have judged nothing in common")
     return Calibration(
         plugin_version=version("pytest-sciagent"),
+        measured_on=datetime.now(UTC).date().isoformat(),
         bound=bound,
         against=compared.against,
         raters=tuple(sorted({label.rater.name for label in compared.labels})),

@@ -29,14 +29,13 @@ def calibration_text(found: Calibration, *, details: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def short(found: Calibration) -> str:
-    """One line for wherever a score of this judge is shown."""
+def agreement_words(found: Calibration) -> str:
+    """How far the judge agrees, in a few words."""
     part = found.whole
-    kappa = _value(part.agreement.kappa)
-    ceiling = "" if part.ceiling is None else f", {found.against} among themselves {_value(part.ceiling.kappa)}"
+    ceiling = "" if part.ceiling is None else f"; {found.against} among themselves {_value(part.ceiling.kappa)}"
     return (
-        f"{found.bound.judge} agrees with {found.against} to a weighted kappa of {kappa}"
-        f" over {count(part.agreement.n, 'label')} of {count(part.agreement.runs, 'run')}{ceiling}"
+        f"weighted kappa {_value(part.agreement.kappa)} with {found.against}, "
+        f"{count(part.agreement.n, 'label')} of {count(part.agreement.runs, 'run')}{ceiling}"
     )
 
 

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..models import Rubric, RunManifest, TaskManifest, Verdict
+    from .validity import Validity
 
 POINTS = ("score", "s1", "s2", "yield", "target", "penalty", "main_body", "without_yield", "feasible")
 """What has a low and a high end in points, in the order of the columns."""
-SCORED_BY = ("rubric", "rubric_digest", "profile", "judge")
-"""Columns that are the same in every row: how the runs were scored."""
+SCORED_BY = ("rubric", "rubric_digest", "profile", "judge", "validity")
+"""Columns that are the same in every row of one call: how the runs were scored, and how far that may be believed."""
 
 Row = Mapping[str, Any]
 """A row of the table as plain values; None where a cell is empty."""
@@ -68,8 +69,10 @@ def _ends(names: Iterable[str], kind: str) -> dict[str, str]:
     return {f"{name}_{end}": kind for name in names for end in ("low", "high")}
 
 
-def cohort_table(runs: Sequence[CohortRun], rubric: Rubric, judge: str | None) -> pd.DataFrame:
+def cohort_table(runs: Sequence[CohortRun], rubric: Rubric, judge: str | None, validity: Validity) -> pd.DataFrame:
     """The table of `runs`, which were scored by `rubric` with the answers of `judge`.
+
+    validity: how far that judge may be believed.
 
     A task that a system has no run on, but another has, is a row of state `missing`.
     """
@@ -78,6 +81,7 @@ def cohort_table(runs: Sequence[CohortRun], rubric: Rubric, judge: str | None) -
         "rubric_digest": rubric.digest,
         "profile": rubric.profile,
         "judge": judge,
+        "validity": validity.sentence,
     }
     return as_table([_row(run, rubric) | how for run in runs], rubric)
 
@@ -117,7 +121,7 @@ def as_rows(table: pd.DataFrame) -> list[Row]:
 def _missing(rows: Sequence[Row]) -> list[Row]:
     known = {(row["system"], row["task"]) for row in rows if row["system"] is not None}
     about = {row["task"]: row["domain"] for row in rows if row["system"] is not None}
-    how = {name: rows[0][name] for name in SCORED_BY} if rows else {}
+    how = {name: rows[0].get(name) for name in SCORED_BY} if rows else {}
     return [
         {"system": system, "task": task, "domain": about[task], "repeat": 1, "state": "missing", **how}
         | {"reason": "the system has no run on this task"}

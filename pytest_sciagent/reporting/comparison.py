@@ -50,6 +50,7 @@ from .comparison_results import (
     SystemSummary,
     Usage,
 )
+from .validity import told_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +120,7 @@ def compare(
         feasible=_order_check(scores, _scores(rows, "feasible")),
         infeasible={row["task"]: row["infeasible"] for row in rows if row["infeasible"] is not None},
         judges={name: _order_check(scores, _scores(as_rows(other))) for name, other in others.items()},
+        believed=tuple(told_once([row["validity"] for part in (table, *others.values()) for row in as_rows(part)])),
         weights=each(lambda end: _weights(rows, rubric, scores.at(end), end, share, seed)),
         domains=each(lambda end: leave_out(scores.at(end), domains)),
         yields=each(lambda end: _yields(rows, end)) if has_terms else None,

@@ -130,7 +130,7 @@ class Comparison(ScoreComparison):
     """Every comparison of a cohort.
 
     main_body, yields: None where the profile has no such terms. infeasible: what is left out, by task.
-    judges: by other judges of the same runs, if any.
+    judges: by other judges of the same runs, if any. believed: how far each judge may be believed, a sentence each.
     dimensions, layers, items: shares (0..1) over all findings of a system, by id and system.
     """
 
@@ -139,6 +139,7 @@ class Comparison(ScoreComparison):
     feasible: OrderCheck
     infeasible: Mapping[str, str]
     judges: Mapping[str, OrderCheck]
+    believed: tuple[str, ...]
     weights: Ends[WeightSensitivity]
     domains: Ends[LeaveOut]
     yields: Ends[YieldAnalysis] | None

@@ -78,6 +78,8 @@ def _head(rows: Sequence[Row], comparison: Comparison) -> Section:
     runs = sum(row["state"] != "missing" for row in rows)
     title = f"{count(len(comparison.systems), 'system')}, {count(len(comparison.tasks), 'task')}, {count(runs, 'run')}"
     lines = paragraph(f"rubric {first['rubric']}, profile {first['profile']}, judge {first['judge'] or 'none'}")
+    for sentence in comparison.believed:
+        lines += paragraph(sentence)
     lines += paragraph("points of 0..100; low..high where something is not assessed or in error")
     if comparison.is_open:
         told = (

@@ -45,6 +45,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "complete": results.incomplete is None,
         "incomplete_because": results.incomplete,
         "judge": None if results.judge is None else results.judge.as_json(),
+        "validity": results.believed.as_json(),
         "rubrics": [
             {"id": r.id, "version": r.version, "digest": r.digest, "profile": r.profile} for r in results.rubrics
         ],

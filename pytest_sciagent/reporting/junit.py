@@ -38,6 +38,7 @@ def _properties(results: Results) -> Iterator[tuple[str, str]]:
         yield from ((f"sciagent_{part}_{name}", str(amount)) for name, amount in amounts.items())
     for system in results.systems:
         yield f"sciagent_score_{system.name}", system.score.show()
+    yield "sciagent_validity", results.believed.sentence
     counts = level_counts(results)
     for name in COUNTED:
         yield f"sciagent_{name}", str(counts[name])

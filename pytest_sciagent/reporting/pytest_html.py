@@ -73,6 +73,7 @@ class HtmlColumns:
         counts = level_counts(results)
         told = [f"{counts['half']} of the passed criteria have half credit (level 0.5)"]
         told += [f"{system.name}: {system.score.show()}" for system in results.systems]
+        told.append(results.believed.sentence)
         told += [f"gate {decision.outcome}: {decision.sentence}" for decision in results.decisions]
         prefix += [_STYLE, *(f"<p>{html.escape(one_line(line, MAX_LINE))}</p>" for line in told)]
 

@@ -31,6 +31,7 @@ from ..scoring import (
 )
 from ..scoring.profiles import exact
 from .spending import Spending
+from .validity import Validity, not_calibrated
 
 if TYPE_CHECKING:
     from ..checks.rerun import Rerun
@@ -127,6 +128,7 @@ class Results:
     notes: what to tell about how the session scores, and how judges were asked where that is not as usual.
     against: what differs from the baseline, where there is one.
     spending: what was asked and what replay has saved.
+    validity: how far the judge agrees with people, where that was looked for; outputs show `believed`.
     """
 
     runs: tuple[RunResult, ...]
@@ -139,6 +141,12 @@ class Results:
     notes: tuple[str, ...] = ()
     against: AgainstBaseline | None = None
     spending: Spending = field(default_factory=Spending)
+    validity: Validity | None = None
+
+    @property
+    def believed(self) -> Validity:
+        """How far the scores may be believed; where nobody has looked for calibrations: not calibrated."""
+        return self.validity or not_calibrated(self.judge)
 
     @property
     def verdicts(self) -> Iterator[Verdict]:

@@ -20,6 +20,7 @@ from .calibration_text import agreement_table
 from .columns import columns, count, paragraph
 from .results import Results, VerdictKey, run_result, system_results
 from .scored_runs import OpenRun
+from .validity import Calibrations
 
 SCHEMA = "sciagent-sensitivity/1"
 
@@ -81,6 +82,7 @@ def judge_by_each(
     gates: Sequence[Gate],
     *,
     fill: bool,
+    calibrations: Calibrations,
     seed: int = 0,
 ) -> Sensitivity:
     """Score `runs` under each of `judges` by what is recorded. The first answers what is asked about runs, for all.
@@ -105,7 +107,8 @@ def judge_by_each(
                 filled += len(missing)
             facts = run.case.about_run.facts(view) if run.case is not None else None
             results.append(run_result(run.index, run.case, verdicts, (rubric,), facts))
-        whole = Results(tuple(results), system_results(results), (rubric,), judge, None)
+        validity = calibrations.validity(judge, rubric)
+        whole = Results(tuple(results), system_results(results), (rubric,), judge, None, validity=validity)
         labels = tuple(labels_of_judge(said, judge.label))
         found.append(JudgedBy(judge, whole, tuple(gate.decide(whole) for gate in gates), labels, filled))
     dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
@@ -140,6 +143,8 @@ def _lines(found: Sensitivity) -> Iterator[str]:
                 f"{judged.judge.label} has not answered {count(judged.filled, 'question')} that the lead has: "
                 "there the lead's verdict stands"
             )
+    for judged in found.judged:
+        yield from paragraph(judged.results.believed.sentence)
     yield from ("", "SCORES: points, and the places that a system may take")
     head = ("", *names)
     systems = [system.name for system in found.lead.results.systems]
@@ -185,6 +190,7 @@ def sensitivity_json(found: Sensitivity) -> dict[str, Any]:
         "judges": [
             {
                 "judge": judged.judge.as_json(),
+                "validity": judged.results.believed.as_json(),
                 "filled": judged.filled,
                 "systems": {
                     name: {"low": low, "high": high, "places": list(judged.places[name])}

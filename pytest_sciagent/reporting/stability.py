@@ -16,6 +16,7 @@ from ..statistics.base import mean_of
 from .columns import columns, count, number, paragraph
 from .results import run_result
 from .scored_runs import OpenRun
+from .validity import Validity
 
 SCHEMA = "sciagent-stability/1"
 POWER = 0.8
@@ -131,13 +132,14 @@ def _noise(a: Any, times_a: int, b: Any, times_b: int) -> float | None:
     return None if a is None or b is None else a.value / times_a + b.value / times_b
 
 
-def stability_text(found: Stability) -> str:
+def stability_text(found: Stability, validity: Validity) -> str:
     """All of it, ready to be printed."""
-    return "\n".join(_lines(found)) + "\n"
+    return "\n".join(_lines(found, validity)) + "\n"
 
 
-def _lines(found: Stability) -> Iterator[str]:
+def _lines(found: Stability, validity: Validity) -> Iterator[str]:
     yield f"{found.judge.label}, {count(found.draws, 'draw')}; scores are points of 0..100"
+    yield from paragraph(validity.sentence)
     if found.widest > 0:
         yield from paragraph(f"scores are open by up to {found.widest:.1f} points; the middles are taken")
     if found.twice:
@@ -180,6 +182,7 @@ def _pair(pair: Pair, margin: float) -> str:
     return text
 
 
-def stability_json(found: Stability) -> dict[str, Any]:
+def stability_json(found: Stability, validity: Validity) -> dict[str, Any]:
     """All of it as plain data."""
-    return {"schema": SCHEMA, "power": POWER, **asdict(found), "judge": found.judge.as_json()}
+    told = {"judge": found.judge.as_json(), "validity": validity.as_json()}
+    return {"schema": SCHEMA, "power": POWER, **asdict(found), **told}

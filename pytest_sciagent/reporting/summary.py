@@ -56,7 +56,7 @@ def summary(results: Results, words: Words, limit: int = LIMIT) -> str:
 def _lines(results: Results, words: Words) -> Iterator[str]:
     records = list(verdict_records(results))
     yield from _gates(results, words)
-    yield from _systems(results)
+    yield from _systems(results, words)
     if results.against is not None:
         yield from _fallen(results.against, records, words)
     yield from _costliest(records, words)
@@ -88,7 +88,7 @@ def _decision(decision: Decision, words: Words) -> Iterator[str]:
     yield from _more(len(decision.details) - MAX_DETAILS, indent="  ")
 
 
-def _systems(results: Results) -> Iterator[str]:
+def _systems(results: Results, words: Words) -> Iterator[str]:
     if not results.systems:
         return
     before = {change.system: change for change in results.against.systems} if results.against is not None else {}
@@ -107,6 +107,7 @@ def _systems(results: Results) -> Iterator[str]:
         rows.append(row)
     yield from ("", *table(head, rows))
     yield from _more(len(results.systems) - MAX_SYSTEMS)
+    yield from ("", code(words.line(results.believed.sentence, SENTENCE)))
 
 
 def _signed(value: Interval) -> str:

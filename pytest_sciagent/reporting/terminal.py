@@ -64,6 +64,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
     for system in results.systems:
         tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"
         reporter.write_line(f"{system.name}: {system.score.show()} ({tasks})", bold=True)
+    reporter.write_line(clean(results.believed.sentence))
     _write_gates(reporter, results)
 
 

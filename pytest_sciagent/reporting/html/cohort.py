@@ -138,6 +138,7 @@ def _facts(results: Results, words: Words) -> Iterable[tuple[str, str]]:
         yield "Rubric", words.line(f"{rubric.title or rubric.id} ({rubric.id} {rubric.version})", 160)
     yield "Profile", results.rubrics[0].profile
     yield "Judge", "none known" if results.judge is None else words.line(who_judged(results.judge), 240)
+    yield "Believed", words.line(results.believed.sentence, 400)
     for line in agreement_line(results.verdicts):
         yield "Votes", words.line(line.removeprefix("votes: "), 300)
 

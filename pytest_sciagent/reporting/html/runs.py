@@ -41,7 +41,8 @@ class Material:
 
     criteria: of all rubrics and the user's own, by id. counted: ids of those that the score is made of. dimensions: ids
     and titles in the rubric's order. changes: by a run's path; None without a baseline. open_case: the run under
-    evaluation, None where it is not sound. open_manifest: what froze it, None where it can't be read.
+    evaluation, None where it is not sound. open_manifest: what froze it, None where it can't be read. validity: how far
+    the judge may be believed, in one sentence.
     """
 
     criteria: Mapping[str, Criterion]
@@ -51,6 +52,7 @@ class Material:
     open_case: Callable[[RunResult], Case | None]
     open_manifest: Callable[[RunResult], RunManifest | None]
     words: Words
+    validity: str
     manifests: dict[str, RunManifest | None] = field(default_factory=dict)
 
     def manifest(self, run: RunResult) -> RunManifest | None:
@@ -111,7 +113,7 @@ def run_view(run: RunResult, position: int, anchor: str, href: str, depth: int, 
         head=run_head(run, anchor, href, items),
         title=_task_title(case, words),
         terms=tuple(_terms(run)),
-        about=tuple(about_run(run, material.manifest(run), words)),
+        about=(*about_run(run, material.manifest(run), words), ("Believed", words.line(material.validity, 400))),
         notes=bounded([*index.problems, *index.notes, *_gone(run, changes)], MAX_NOTES, words),
         dimensions=tuple((title, bar(shares[id], 100, 0, " %")) for id, title in material.dimensions if id in shares),
         report=report,

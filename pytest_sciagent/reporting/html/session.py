@@ -36,6 +36,7 @@ def write_session_html(path: Path, state: SessionState, results: Results, gates:
         open_case=lambda run: _case(state, run),
         open_manifest=_manifest,
         words=state.words,
+        validity=results.believed.sentence,
     )
     return write_html(path, results, material, None if baseline is None else baseline.name, state.options.outputs.json)
 

@@ -193,7 +193,7 @@ def test_a_run_without_scripts_or_task_says_why_nothing_was_run(cohort: Cohort) 
     ("args", "message"),
     [
         (["--sciagent-rerun-seconds=5"], "--sciagent-rerun-seconds belongs to --sciagent-rerun"),
-        (["--sciagent-rerun", "--sciagent-rerun-seconds=0"], "--sciagent-rerun-seconds 0: a number above 0"),
+        (["--sciagent-rerun", "--sciagent-rerun-seconds=0"], "--sciagent-rerun-seconds 0: write a number above 0"),
         (["--sciagent-rerun", "--sciagent-rerun-seconds=runs"], "invalid float value: 'runs'"),
     ],
 )

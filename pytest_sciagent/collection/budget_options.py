@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+
+from .declared import Option, Values
 
 if TYPE_CHECKING:
     from ..judging.prices import Price
@@ -57,23 +58,22 @@ class BudgetOptions:
         )
 
 
-def add_budget_options(group: Any) -> None:
-    """Declare the options."""
-    add = group.addoption
-    add("--sciagent-max-cost", type=float, default=None, metavar="USD", help="stop asking judges at this cost")
-    add("--sciagent-max-calls", type=int, default=None, metavar="N", help="stop asking judges after N calls")
-    add("--sciagent-rpm", type=float, default=None, metavar="N", help="calls a minute at most, over all processes")
-    add("--sciagent-tpm", type=float, default=None, metavar="N", help="tokens a minute at most, over all processes")
-    add(
-        "--sciagent-price",
-        default=None,
-        metavar="IN/OUT",
-        help="price of the judge, dollars for a million tokens: IN/OUT or IN/CACHED/OUT (default: a list in a package, "
+BUDGET = (
+    Option("max_cost", "number", "stop asking judges at this cost", "USD"),
+    Option("max_calls", "count", "stop asking judges after N calls", "N"),
+    Option("rpm", "number", "calls a minute at most, over all processes", "N"),
+    Option("tpm", "number", "tokens a minute at most, over all processes", "N"),
+    Option(
+        "price",
+        "text",
+        "price of the judge, dollars for a million tokens: IN/OUT or IN/CACHED/OUT (default: a list in a package, "
         "of which a batch costs half; a price you give is that of the batch)",
-    )
+        "IN/OUT",
+    ),
+)
 
 
-def read_budget(config: pytest.Config) -> BudgetOptions:
+def read_budget(given: Values) -> BudgetOptions:
     """The budget of this session.
 
     Raises:
@@ -82,14 +82,11 @@ def read_budget(config: pytest.Config) -> BudgetOptions:
     from ..errors import SciagentError
     from ..judging.prices import parse_price
 
-    given = config.getoption
-    limits = {name: given(f"sciagent_{name}") for name in ("max_cost", "max_calls", "rpm", "tpm")}
-    for name, value in limits.items():
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise pytest.UsageError(f"--sciagent-{name.replace('_', '-')} {value:g}: a number above 0")
-    price = given("sciagent_price")
+    price = given.text("price")
     try:
         known = parse_price(price) if price is not None else None
     except SciagentError as error:
-        raise pytest.UsageError(f"--sciagent-price: {error}") from None
-    return BudgetOptions(limits["max_cost"], limits["max_calls"], limits["rpm"], limits["tpm"], known)
+        raise pytest.UsageError(f"{given.spelled('price')}: {error}") from None
+    return BudgetOptions(
+        given.number("max_cost"), given.count("max_calls"), given.number("rpm"), given.number("tpm"), known
+    )

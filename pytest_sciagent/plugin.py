@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +13,6 @@ from .collection.marks import MARKERS
 from .collection.options import add_options, read_options
 from .collection.state import STATE, WIRE, SessionState
 from .collection.status import test_status
-
-if TYPE_CHECKING:
-    from .collection.nodes import RunDir
 
 __all__ = ["artifacts", "criterion", "finding", "judge", "run", "task"]
 
@@ -65,10 +62,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collect_directory(path: Path, parent: pytest.Collector) -> RunDir | None:
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     from .collection.paths import is_run
 
-    if path in parent.config.stash[STATE].indexes or is_run(path):
+    state = parent.config.stash[STATE]
+    if state.named.is_elsewhere(path, parent.config.rootpath):
+        from .collection.nodes import FolderAbove
+        from .text import safe_name
+
+        return FolderAbove.from_parent(parent, path=path, name=safe_name(path.name))
+    if path in state.indexes or is_run(path):
         from .collection.nodes import RunDir
         from .text import safe_name
 

@@ -340,7 +340,11 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
         [*ONE_RUN, "--sciagent-min-score=nan"],
         "--sciagent-min-score nan: a number from 0 to 100",
     ),
-    "nothing in flight": (run, [*ONE_RUN, "--sciagent-in-flight=0"], "--sciagent-in-flight 0: write a whole number, at least 1"),
+    "nothing in flight": (
+        run,
+        [*ONE_RUN, "--sciagent-in-flight=0"],
+        "--sciagent-in-flight 0: write a whole number, at least 1",
+    ),
     "JSON into a folder": (
         run,
         [*ONE_RUN, "--sciagent-json=runs"],

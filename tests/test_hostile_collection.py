@@ -195,3 +195,26 @@ def test_the_users_own_conftest_above_the_runs_is_obeyed(cohort: Cohort) -> None
     for extra in ([], ["-n1"]):
         result = cohort.pytest("--sciagent-run=runs", *extra)
         assert outcomes(result) == {"passed": 2, "half": 1, "failed": 1, "not assessed": 1}
+
+
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
+def test_a_run_in_another_checkout_is_tested_by_the_rules_of_this_one(
+    cohort: Cohort, marker: Path, tmp_path_factory: pytest.TempPathFactory, extra: list[str]
+) -> None:
+    own = "from pytest_sciagent import criterion\n\n@criterion('own.rule')\ndef rule(finding):\n    return 1, 'fine'\n"
+    run = cohort.run("alpha", findings=1)
+    cohort.record()
+    other = tmp_path_factory.mktemp("elsewhere") / "checkout"
+    (other / "runs" / "alpha").mkdir(parents=True)
+    run.rename(other / "runs" / "alpha" / "t1")
+    (cohort.root / "verdicts").rename(other / "verdicts")
+    for folder in (other, other / "runs", other / "runs" / "alpha"):
+        for name in ("conftest.py", "pytest.ini", "__init__.py"):
+            (folder / name).write_text(hostile_files(marker)[name])
+        (folder / "conftest.py").write_text(hostile_files(marker)["conftest.py"] + own)
+    (cohort.root / "conftest.py").write_text(own)
+    (cohort.root / "runs").mkdir(exist_ok=True)
+    for path in (other, other / "runs", other / "runs" / "alpha" / "t1"):
+        result = cohort.pytest(f"--sciagent-run={path}", *extra)
+        assert_not_obeyed(marker)
+        assert outcomes(result) == {"passed": 2, "half": 1, "failed": 1, "not assessed": 1}, path

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from ..layout import MANIFEST
+from ..text import safe_name
 from .index import RUN_NODE, STATE_ITEMS, RunIndex
 from .items import CriterionItem, JudgedFunction, OwnCriterion, RunNode, RunStateItem, is_acting
 from .marks import run_marks
@@ -37,6 +38,18 @@ class RunDir(RunNode, pytest.Collector):
         self.keywords = {self.name: True}
         if index is not None:
             yield RunFile.from_parent(self, path=self.path / MANIFEST, name=MANIFEST, nodeid=index.nodeid)
+
+
+class FolderAbove(RunNode, pytest.Collector):
+    """A folder above runs, outside the rootdir. Somebody else's conftest files there are not loaded, since it is no
+    directory to pytest either; the way goes on to its runs only."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        runs = _state(self).named.runs
+        for name in sorted({run.relative_to(self.path).parts[0] for run in runs if self.path in run.parents}):
+            folder = self.path / name
+            node = RunDir if folder in runs else FolderAbove
+            yield node.from_parent(self, path=folder, name=safe_name(name))
 
 
 class RunFile(RunNode, pytest.Module):

@@ -89,6 +89,15 @@ class Named:
             return False
         return not any(path == named or path in named.parents or named in path.parents for named in self.paths)
 
+    def is_elsewhere(self, path: Path, root: Path) -> bool:
+        """Whether `path` is a folder outside of `root` that only stands above runs, and above or below nothing else
+        that was named."""
+        if path == root or root in path.parents or path in root.parents:
+            return False
+        others = self.paths - set(self.runs)
+        near = any(path == other or path in other.parents or other in path.parents for other in others)
+        return not near and any(path in run.parents for run in self.runs)
+
 
 NOTHING = Named((), (), {}, frozenset(), frozenset())
 

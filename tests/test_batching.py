@@ -363,3 +363,18 @@ def test_old_files_without_lines_still_read(tmp_path: Path) -> None:
     }
     (tmp_path / "b.json").write_text(json.dumps(state))
     assert [s.keys for s in batch.open_batches(tmp_path)] == [("a" * 64,)]
+
+
+@both
+def test_a_prompt_of_a_batch_is_one_call_however_many_questions_it_asks(cohort: Cohort, kind: str) -> None:
+    cohort.run()
+    with Loopback(shared({})) as server:
+        args = [*options(server, kind, "--sciagent-batch"), "--sciagent-price=10/1/100", "--sciagent-layout=finding"]
+        cohort.pytest(*args)
+        server.batches[0].end()
+        spent = cohort.results(*args)["spending"]["spent"]
+        again = cohort.results(*args)["spending"]["spent"]
+    assert spent["calls"] == len(server.batches[0].requests) == 5
+    assert (spent["input_tokens"], spent["output_tokens"]) == (500, 100)
+    assert spent["cost_usd"] == pytest.approx(5 * (40 * 10 + 60 * 1 + 20 * 100) / 1e6)
+    assert (again["calls"], again["cost_usd"]) == (0, 0)

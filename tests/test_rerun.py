@@ -194,7 +194,10 @@ def test_a_run_without_scripts_or_task_says_why_nothing_was_run(cohort: Cohort) 
     [
         (["--sciagent-rerun-seconds=5"], "--sciagent-rerun-seconds belongs to --sciagent-rerun"),
         (["--sciagent-rerun", "--sciagent-rerun-seconds=0"], "--sciagent-rerun-seconds 0: write a number above 0"),
-        (["--sciagent-rerun", "--sciagent-rerun-seconds=runs"], "invalid float value: 'runs'"),
+        (
+            ["--sciagent-rerun", "--sciagent-rerun-seconds=runs"],
+            "--sciagent-rerun-seconds runs: write a number above 0",
+        ),
     ],
 )
 def test_a_time_that_cannot_be_meant_is_refused(cohort: Cohort, args: list[str], message: str) -> None:

@@ -141,6 +141,49 @@ def test_a_server_that_is_not_there_costs_nothing(cohort: Cohort) -> None:
     assert (spent["calls"], spent["failed"], spent["cost_usd"]) == (1, 1, 0)
 
 
+LIES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "zero": {"prompt_tokens": 0, "completion_tokens": 0},
+    "negative": {"prompt_tokens": -(10**9), "completion_tokens": -5},
+    "absurd": {"prompt_tokens": 10**18, "completion_tokens": 10**18},
+    "far too many": {"prompt_tokens": 9_000_000, "completion_tokens": 20},
+    "text": {"prompt_tokens": "12", "completion_tokens": None},
+    "half": {"completion_tokens": 20},
+    "more cached than sent": {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "prompt_tokens_details": {"cached_tokens": 10**7},
+    },
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_provider_that_lies_about_tokens_spends_no_more_and_no_less_than_what_can_be(
+    cohort: Cohort, lie: dict[str, Any]
+) -> None:
+    cohort.run()
+    with Loopback(lambda request, n: Answer(good(request, n), usage=lie or {"odd": True})) as server:
+        args = [*options("openai", server), "--sciagent-price=1/0.5/2", "--sciagent-tpm=1e9"]
+        spent = cohort.results(*args)["spending"]["spent"]
+        asked = [int(r.headers["content-length"]) / 3.5 for r in server.requests]
+    cached = "prompt_tokens_details" in lie
+    assert spent["calls"] == len(asked) == 11
+    assert spent["calls_without_tokens"] == (0 if cached else 11)
+    assert 0 <= spent["cached_tokens"] <= spent["input_tokens"] <= 1100
+    # Where nobody counted, the prompt and an answer are reckoned; nothing is ever negative, free or without bound.
+    least = 11 * (100 * 0.5 + 20 * 2) if cached else sum(asked) * 0.7
+    assert least / 1e6 * 0.999 <= spent["cost_usd"] <= (sum(asked) * 1.1 + 11 * 600 * 2) / 1e6
+
+
+@pytest.mark.parametrize("lie", ["zero", "negative", "absurd"])
+def test_a_budget_holds_whatever_the_provider_says(cohort: Cohort, lie: str) -> None:
+    cohort.run()
+    with Loopback(lambda request, n: Answer(good(request, n), usage=LIES[lie])) as server:
+        args = [*options("openai", server), "--sciagent-price=100/100", "--sciagent-in-flight=1"]
+        cohort.pytest(*args, "--sciagent-max-cost=0.35")
+        assert 0 < len(server.requests) < 11
+
+
 def test_without_a_price_no_cost_is_made_up(cohort: Cohort) -> None:
     cohort.run(findings=1)
     with Loopback(good) as server:

@@ -71,6 +71,7 @@ def take_batches_in(state: SessionState) -> set[tuple[str, str]]:
         )
         forget_what_is_over(folder, found)
         state.notices += [batch.told() for batch in found]
+        state.asked += [batch.spent for batch in found if batch.spent.calls]
         in_flight |= questions_in_flight(folder, identity)
     if in_flight and not state.options.how.batch:
         state.notices.append(

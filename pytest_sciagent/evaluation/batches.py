@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,7 @@ from ..judging.batch import (
 from ..judging.clients import Prompt, Reply
 from ..judging.layouts import Call, calls_of, take_apart
 from ..judging.prices import Price
-from ..judging.pump import ANSWER_TOKENS, UNBILLED, Terms, prompt_usage
+from ..judging.pump import ANSWER_TOKENS, UNBILLED, Progress, Terms, prompt_usage
 from ..judging.requests import AnswerContext, Question
 from ..judging.settle import settle_asked
 from ..models import JudgeIdentity, LedgerEntry
@@ -35,6 +35,7 @@ class Collected:
 
     status: `elsewhere`: it was submitted to another address than the one in use, which is not asked.
     answers, failures: how many were taken in. waiting: runs whose answers are there, but which were not given.
+    spent: what the prompts took whose answers were taken in now.
     """
 
     state: BatchState
@@ -43,6 +44,7 @@ class Collected:
     answers: int = 0
     failures: int = 0
     waiting: tuple[str, ...] = ()
+    spent: Progress = field(default_factory=lambda: Progress(0))
 
     @property
     def is_over(self) -> bool:
@@ -128,19 +130,37 @@ def _collect(
         return Collected(state, outcome.status, outcome.detail)
     entries: list[LedgerEntry] = []
     waiting: list[str] = []
+    spent = Progress(0)
     for key, reply in outcome.replies.items():
         line = state.lines.get(key)
         context = contexts.get(line.run) if line is not None else None
         if line is None or context is None:
             waiting += [line.run] if line is not None else []
             continue
-        for entry in _entries(state.judge, line, reply, price, context):
-            entries.append(entry)
-            if not _is_known(entry, state, context):
-                context.collect(entry)
+        told = list(_entries(state.judge, line, reply, price, context))
+        entries += told
+        new = [entry for entry in told if not _is_known(entry, state, context)]
+        for entry in new:
+            context.collect(entry)
+        if new:
+            _count_call(spent, reply, told)
     answered = sum(entry.settles for entry in entries)
     runs = tuple(sorted(set(waiting)))
-    return Collected(state, "ended", outcome.detail, answered, len(entries) - answered, runs)
+    return Collected(state, "ended", outcome.detail, answered, len(entries) - answered, runs, spent)
+
+
+def _count_call(spent: Progress, reply: Reply, entries: Sequence[LedgerEntry]) -> None:
+    """Add one prompt of a batch, which may have asked several questions, to what is spent."""
+    usage = reply.usage
+    costs = [entry.cost_usd for entry in entries if entry.cost_usd is not None]
+    spent.calls += 1
+    spent.failed_calls += not any(entry.settles for entry in entries)
+    spent.unpriced += not costs
+    spent.uncounted += usage.input_tokens is None or usage.output_tokens is None
+    spent.input_tokens += usage.input_tokens or 0
+    spent.cached_tokens += usage.cached_tokens or 0
+    spent.output_tokens += usage.output_tokens or 0
+    spent.cost_usd += sum(costs)
 
 
 def _entries(
@@ -148,7 +168,10 @@ def _entries(
 ) -> Iterator[LedgerEntry]:
     asked = line.questions
     replies = take_apart(reply, [a.criterion_id for a in asked]) if line.shared else [reply]
-    cost = None if price is None else 0.0 if reply.status in UNBILLED else price.cost(reply.usage) / len(asked)
+    counted = reply.usage.input_tokens is not None and reply.usage.output_tokens is not None
+    cost = None if price is None or not counted else price.cost(reply.usage) / len(asked)
+    if price is not None and reply.status in UNBILLED:
+        cost = 0.0
     for question, own in zip(asked, replies, strict=True):
         yield settle_asked(question, judge, own, context).model_copy(update={"cost_usd": cost})
 

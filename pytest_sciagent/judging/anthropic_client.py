@@ -11,12 +11,12 @@ from .sdk_client import (
     SdkClient,
     answered,
     content_text,
-    count_or_none,
     dict_or_empty,
     read_parameters,
     system_text,
     text_or_none,
 )
+from .usage import count_of, usage_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -104,11 +104,8 @@ class AnthropicClient(SdkClient):
 def _usage(body: dict[str, Any]) -> JudgeUsage:
     """Anthropic counts cached input beside `input_tokens`; here input is all of it."""
     usage = dict_or_empty(body.get("usage"))
-    fresh = count_or_none(usage.get("input_tokens"))
-    written = count_or_none(usage.get("cache_creation_input_tokens"))
-    cached = count_or_none(usage.get("cache_read_input_tokens"))
-    return JudgeUsage(
-        input_tokens=None if fresh is None else fresh + (written or 0) + (cached or 0),
-        output_tokens=count_or_none(usage.get("output_tokens")),
-        cached_tokens=cached,
-    )
+    fresh = count_of(usage.get("input_tokens"))
+    written = count_of(usage.get("cache_creation_input_tokens"))
+    cached = count_of(usage.get("cache_read_input_tokens"))
+    sent = None if fresh is None else fresh + (written or 0) + (cached or 0)
+    return usage_of(sent, usage.get("output_tokens"), cached)

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, JsonValue
 from ..models import JudgeIdentity, JudgeUsage, Model
 from .clients import Connection, Prompt, Reply, failed
 from .decisions import LEVELS
-from .sdk_client import SdkClient, answered, count_or_none, dict_or_empty, read_parameters, text_or_none
+from .sdk_client import SdkClient, answered, dict_or_empty, read_parameters, text_or_none
+from .usage import usage_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -95,8 +96,5 @@ def _likelihoods(answer: Any) -> dict[str, Any]:
 
 def _usage(body: dict[str, Any]) -> JudgeUsage:
     usage = dict_or_empty(body.get("usage"))
-    return JudgeUsage(
-        input_tokens=count_or_none(usage.get("input_tokens")),
-        output_tokens=count_or_none(usage.get("output_tokens")),
-        cached_tokens=count_or_none(dict_or_empty(usage.get("input_tokens_details")).get("cached_tokens")),
-    )
+    cached = dict_or_empty(usage.get("input_tokens_details")).get("cached_tokens")
+    return usage_of(usage.get("input_tokens"), usage.get("output_tokens"), cached)

@@ -12,12 +12,12 @@ from .sdk_client import (
     SdkClient,
     answered,
     content_text,
-    count_or_none,
     dict_or_empty,
     read_parameters,
     system_text,
     text_or_none,
 )
+from .usage import usage_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -117,8 +117,5 @@ def _parts(prompt: Prompt) -> list[dict[str, Any]]:
 
 def _usage(body: dict[str, Any]) -> JudgeUsage:
     usage = dict_or_empty(body.get("usage"))
-    return JudgeUsage(
-        input_tokens=count_or_none(usage.get("prompt_tokens")),
-        output_tokens=count_or_none(usage.get("completion_tokens")),
-        cached_tokens=count_or_none(dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")),
-    )
+    cached = dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")
+    return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)

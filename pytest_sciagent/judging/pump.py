@@ -18,6 +18,7 @@ from .prices import Price
 from .quota import Budget
 from .requests import Question as Question
 from .settle import settle
+from .usage import filled
 
 ANSWER_TOKENS = 600
 """What an answer is reckoned at before any was longer."""
@@ -308,7 +309,8 @@ class _Pump:
     async def _paid(self, prompt: Prompt, questions: int, name: str) -> tuple[Reply, float]:
         """One call within the budget and what it cost; over the budget, a reply of that status and no call."""
         budget = self._terms.budget
-        estimate = self._estimate(prompt, questions)
+        reckoned = prompt_usage(prompt, self._answer_tokens * questions)  # as long an answer as any so far
+        estimate = self._terms.price.cost(reckoned) if self._terms.price is not None else 0.0
         if budget is not None and not budget.reserve(estimate):
             return failed("budget", "the budget of this session is spent"), 0.0
         cost = estimate  # of a call that is broken off: it may be billed
@@ -317,7 +319,7 @@ class _Pump:
         progress.unpriced += self._terms.price is None
         try:
             reply = await self._client.ask(replace(prompt, name=name))
-            cost = self._cost(reply, estimate)
+            cost = self._cost(reply, reckoned, estimate)
             self._answer_tokens = max(self._answer_tokens, (reply.usage.output_tokens or 0) // questions)
         finally:
             if budget is not None:
@@ -326,29 +328,23 @@ class _Pump:
             self._pace.answered()
             self._last_answer = time.monotonic()
         usage = reply.usage
-        progress.uncounted += usage.input_tokens is None and usage.output_tokens is None
+        progress.uncounted += usage.input_tokens is None or usage.output_tokens is None
         progress.input_tokens += usage.input_tokens or 0
         progress.cached_tokens += usage.cached_tokens or 0
         progress.output_tokens += usage.output_tokens or 0
         progress.cost_usd += cost
         return reply, cost
 
-    def _estimate(self, prompt: Prompt, questions: int) -> float:
-        """What a call may cost: its prompt, and for each question as long an answer as any so far."""
-        if self._terms.price is None:
-            return 0.0
-        return self._terms.price.cost(prompt_usage(prompt, self._answer_tokens * questions))
-
-    def _cost(self, reply: Reply, estimate: float) -> float:
+    def _cost(self, reply: Reply, reckoned: JudgeUsage, estimate: float) -> float:
         """What a call cost. One that nobody counted costs the estimate, unless the provider turned it away, and so does
-        each attempt that was lost on its way back."""
+        each attempt that was lost on its way back; of one that was counted in part, the other part is reckoned."""
         usage = reply.usage
         if self._terms.price is None:
             return 0.0
         lost = reply.lost * estimate
         if usage.input_tokens is None and usage.output_tokens is None:
             return lost if lost or reply.status in UNBILLED else estimate
-        return self._terms.price.cost(usage) + lost
+        return self._terms.price.cost(filled(usage, reckoned)) + lost
 
 
 def prompt_usage(prompt: Prompt, answer_tokens: int) -> JudgeUsage:

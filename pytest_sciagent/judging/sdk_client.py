@@ -19,7 +19,8 @@ from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, Model
 from ..text import one_line
 from .clients import NO_KEY, Connection, Prompt, Reply, failed
-from .quota import BYTES_PER_TOKEN, IMAGE_TOKENS
+from .quota import BYTES_PER_TOKEN, IMAGE_TOKENS, estimate_tokens
+from .usage import believed
 
 if TYPE_CHECKING:
     import httpx2
@@ -180,8 +181,10 @@ class SdkClient(ABC):
             reply = _from_error(error, self._sdk)
         else:
             reply = self._from_body(response.content.decode("utf-8", "replace"))
+            sent = _sent_bytes(response.request) - asking.excess
+            reply = replace(reply, usage=believed(reply.usage, estimate_tokens(sent)))
             if self._connection.gates is not None:
-                self._connection.gates.correct(_sent_bytes(response.request) - asking.excess, reply.usage)
+                self._connection.gates.correct(sent, reply.usage)
         finally:
             _asking.reset(token)
         latency = time.monotonic() - started
@@ -386,8 +389,3 @@ def text_or_none(value: Any) -> str | None:
 def dict_or_empty(value: Any) -> dict[str, Any]:
     """`value` where it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def count_or_none(value: Any) -> int | None:
-    """`value` where it is a count of tokens, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

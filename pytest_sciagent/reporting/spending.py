@@ -18,7 +18,7 @@ class Spent:
 
     failed: calls without a usable answer. cached_tokens: part of input_tokens. cost_usd: of the calls whose price is
     known; a call that was broken off counts as what it may have cost. calls_without_cost, calls_without_tokens: those
-    that the sums leave out.
+    that the sums leave out, wholly or in part. By batch, a call is a prompt whose answer was taken in.
     """
 
     calls: int = 0
@@ -82,7 +82,7 @@ def saved_by(replayed: Iterable[LedgerEntry]) -> Saved:
         output_tokens=sum(u.output_tokens or 0 for u in usages),
         cost_usd=math.fsum(costs),
         answers_without_cost=len(entries) - len(costs),
-        answers_without_tokens=sum(u.input_tokens is None and u.output_tokens is None for u in usages),
+        answers_without_tokens=sum(u.input_tokens is None or u.output_tokens is None for u in usages),
     )
 
 

@@ -25,3 +25,7 @@ class SciagentError(Exception):
             return self.message
         place = f"{self.path}:{self.line}" if self.line is not None else f"{self.path}"
         return f"{place}: {self.message}"
+
+
+class MachineFault(SciagentError):
+    """What was asked is in order, but this machine could not do it: a full disk, say. Never a reason for a score."""

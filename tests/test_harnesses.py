@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from sample import sciagent, write_task
+from test_faults import small_disk
 
 from pytest_sciagent.documents import parse_yaml
 from pytest_sciagent.harnesses import process
@@ -286,6 +287,18 @@ def test_what_an_agent_left_is_kept_where_nothing_can_be_frozen(lab: Lab) -> Non
     kept = Path(err.partition("is kept in ")[2].partition(";")[0])
     assert (kept / "output" / "Result.md").read_text() == "# Costly\n"
     assert sciagent("freeze", kept, "--task", "t1", "--system", "sys", "-o", "saved")[0] == 0
+
+
+def test_a_full_disk_never_makes_an_empty_run_of_an_agents_work(lab: Lab) -> None:
+    """A run without its delivery would fit on the disk, and would count as 0."""
+    script = 'mkdir -p "$1/output"; echo "# Costly" > "$1/output/Result.md"; head -c 300000 /dev/zero > "$1/output/z"'
+    command = ["/bin/sh", "-c", script, "sh", "{workspace}"]
+    with small_disk(lab.root / "runs", "128k"):
+        _, err = lab.run("--work", str(lab.root / "work"), command=command, version_command=[], fixing_turns=0, code=4)
+        assert not list((lab.root / "runs").rglob("run.json"))
+    assert "No space left on device" in err
+    kept = Path(err.partition("is kept in ")[2].partition(";")[0])
+    assert (kept / "output" / "Result.md").read_text() == "# Costly\n"
 
 
 def test_a_command_that_cannot_be_started_is_no_run_of_the_system(lab: Lab) -> None:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..digest import sha256_bytes
-from ..errors import SciagentError
+from ..errors import MachineFault, SciagentError
 from ..models import Session, Stage, System, Usage
 from ..models.run import RunStatus
 from ..models.system import SystemFile
@@ -192,9 +192,12 @@ def _run_in(job: Job, adapter: Adapter, environ: Mapping[str, str], tell: Tell, 
 
 
 def _freeze(state: _Work, options: FreezeOptions, environ: Mapping[str, str]) -> Frozen:
-    """Freeze what there is; where that can't be frozen, an empty delivery with the reason."""
+    """Freeze what there is; where that can't be frozen, an empty delivery with the reason. Where this machine is to
+    blame, nothing: an agent's work never counts as missing because of a full disk of ours."""
     try:
         return freeze(state.workspace.path, state.job.target, options, environ)
+    except MachineFault as error:
+        raise _unfrozen(state, error) from None
     except SciagentError as error:
         reason = one_line(f"the delivery can't be frozen: {error}", 500)
         assert options.session is not None
@@ -209,8 +212,12 @@ def _freeze_nothing(state: _Work, options: FreezeOptions, environ: Mapping[str, 
         (empty / "output").mkdir(parents=True, exist_ok=True)
         return freeze(empty, state.job.target, options, environ)
     except (SciagentError, OSError) as error:
-        kept = f"what the agent left is kept in {state.workspace.path}; freeze it with sciagent freeze"
-        raise _Unfrozen(f"{error}; {kept}") from None
+        raise _unfrozen(state, error) from None
+
+
+def _unfrozen(state: _Work, error: Exception) -> _Unfrozen:
+    kept = f"what the agent left is kept in {state.workspace.path}; freeze it with sciagent freeze"
+    return _Unfrozen(f"{error}; {kept}")
 
 
 # ---- before the agent works

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -15,7 +16,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from ..digest import sha256_bytes, sha256_tree
-from ..errors import SciagentError
+from ..errors import MachineFault, SciagentError
 from ..layout import MANIFEST
 from ..models import FileEntry, Inputs, RunManifest, Session, Stage, System, Usage
 from ..models.run import RunStatus
@@ -25,6 +26,10 @@ from .roles import REPORT_NAMES, find_report, role_of
 from .run import Run
 from .secrets import known_secrets, mask_secrets, secret_lines
 
+# What the folder to be frozen is not to blame for; permissions and names may be an agent's doing.
+_OF_THE_MACHINE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+)
 _ROOT_LOGS = ("commands.log", "stdout.txt", "stderr.txt")
 
 
@@ -94,6 +99,7 @@ def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mappi
     below `logs/`. Secrets are told by shape, by name, and by the values of telling variables in `environ`.
 
     Raises:
+        MachineFault: the disk is full, or another fault that is not of the workspace.
         SciagentError: there is nothing to freeze; a link, device, FIFO or other thing that is no regular file; a file too
             large, or with a name that can't be kept; `target` holds something or lies inside what is frozen; two files
             that may be the report; two logs of one name; a bad value in `options`.
@@ -124,7 +130,8 @@ def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mappi
             _check_frozen(folder)
             folder.rename(target)
     except OSError as error:
-        raise SciagentError(f"can't be frozen: {error.strerror or error}", path=error.filename or workspace) from None
+        kind = MachineFault if error.errno in _OF_THE_MACHINE else SciagentError
+        raise kind(f"can't be frozen: {error.strerror or error}", path=error.filename or workspace) from None
     gaps = tuple(_gaps(manifest))
     return Frozen(Run.load(target), masked, (*gaps, *warnings, *log_warnings), gaps)
 

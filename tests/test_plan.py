@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Answer, Loopback
 from sample import OTHER, Cohort
+from test_layouts import shared
 from test_live_judge import good, options
 
 from pytest_sciagent.judging.estimate import (
@@ -113,6 +115,81 @@ def test_decisions_ask_a_findings_criteria_at_once_and_nothing_about_the_run(coh
     assert list(found) == ["decisions"]
     assert (found["decisions"]["calls"], found["decisions"]["output_tokens"]) == (2, 0)
     assert found["decisions"]["batch_hours"] is None
+
+
+INI = """\
+[pytest]
+sciagent_rubric = small
+sciagent_judge = {judge}
+sciagent_price = 10/1/100
+sciagent_base_url = {url}
+sciagent_canary = {canary}
+sciagent_draws = {draws}
+sciagent_layout = {layout}
+"""
+
+
+@pytest.mark.parametrize("layout", ["item", "group:3", "finding"])
+@pytest.mark.parametrize(
+    ("judge", "canary", "draws"),
+    [
+        ("openai:a", False, "1"),
+        ("openai:a", True, "2"),
+        ("openai:a,openai:b", False, "1"),
+        ("openai:a,openai:b", True, "2"),
+    ],
+    ids=["one", "two draws and a canary", "panel", "panel of two draws and a canary"],
+)
+def test_what_is_planned_is_what_a_session_of_the_same_configuration_spends(
+    cohort: Cohort, judge: str, canary: bool, draws: str, layout: str
+) -> None:
+    cohort.run()
+    cohort.run("beta", findings=1)
+    with Loopback(good if layout == "item" else shared({"canary": 0})) as server:
+        (cohort.root / "pytest.ini").write_text(
+            INI.format(judge=judge, url=server.openai_url, canary=canary, draws=draws, layout=layout)
+        )
+        code, out, err = cohort.sciagent("plan", "runs", "--json", "--answer-tokens=20")
+        assert code == 0, err
+        planned = [j["layouts"] for j in json.loads(out)["judges"]]
+        assert [len(layouts) for layouts in planned] == [1] * len(judge.split(","))
+        spent = cohort.results("--sciagent-run=runs")["spending"]["spent"]
+        sent = [int(request.headers["content-length"]) for request in server.requests]
+        by_model = Counter(request.json["model"] for request in server.requests)
+    calls = [one["calls"] for (one,) in planned]
+    tokens = sum(one["input_tokens"] for (one,) in planned)
+    print(f"{judge} {layout} draws {draws}: calls {sum(calls)} planned, {spent['calls']} spent; ")
+    print(f"tokens in {tokens} planned, {sum(sent) / 3.5:.0f} sent")
+    assert sum(calls) == spent["calls"] == len(sent)
+    assert calls == [by_model[name.partition(":")[2]] for name in judge.split(",")]
+    assert 0.9 < tokens / (sum(sent) / 3.5) < 1.05
+
+
+def test_a_run_that_can_not_be_used_is_left_aside_as_in_a_session(cohort: Cohort) -> None:
+    cohort.run("alpha")
+    changed, torn = cohort.run("beta"), cohort.run("gamma")
+    (changed / "output" / "Result.md").write_text("changed")
+    (torn / "run.json").write_text("{")
+    args = ("plan", "runs", f"--judge={JUDGE}", "--json")
+    code, out, err = cohort.sciagent(*args)
+    assert code == 0
+    assert json.loads(out)["runs"] == ["alpha/t1"]
+    assert sum(line.startswith("left aside: ") for line in err.splitlines()) == 2
+    (cohort.root / "runs" / "alpha" / "t1" / "output" / "Result.md").write_text("changed")
+    code, out, err = cohort.sciagent(*args)
+    assert (code, out) == (4, "")
+    assert "no usable run: " in err
+    assert "Traceback" not in err
+
+
+def test_a_panel_is_summed_up(cohort: Cohort) -> None:
+    cohort.run(findings=1)
+    args = ["--rubric=small", "--judge=openai:a,openai:b", "--layout=item", "--price=1/5"]
+    code, out, _ = cohort.sciagent("plan", "runs", *args)
+    assert code == 0
+    assert "panel openai:a,openai:b" in out
+    (line,) = [line for line in out.splitlines() if line.startswith("  item: ")]
+    assert line.startswith("  item: 9 calls, ")
 
 
 @pytest.mark.parametrize(

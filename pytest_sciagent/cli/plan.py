@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,11 @@ import click
 
 from ..errors import SciagentError
 from ..text import one_line
-from .common import PATH, cases_of, progress, rubrics_of, sources_of
+from .common import PATH, find, progress, rubrics_of, sources_of
+from .settings import flag_set, path_set, paths_set, text_set, words_set
 
 if TYPE_CHECKING:
-    from ..evaluation import Case
+    from ..evaluation import Case, Sources
     from ..judging.estimate import AnswerLengths, Estimate, Pace
     from ..judging.prices import Price
     from ..models import JudgeIdentity, Rubric
@@ -33,32 +34,83 @@ class JudgePlan:
     price_from: str
     lengths: AnswerLengths
     estimates: tuple[Estimate, ...]
+    panel: str | None = None
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option(
-    "--judge", "judges", multiple=True, required=True, metavar="KIND:MODEL", help="Who would be asked (repeatable)."
+    "--judge",
+    "judges",
+    multiple=True,
+    required=True,
+    default=words_set("judge", split=False),
+    metavar="KIND:MODEL[,...]",
+    help="Who would be asked (repeatable, to compare); with commas between them, a panel.",
 )
-@click.option("--judge-param", multiple=True, metavar="NAME=VALUE", help="A parameter of every judge (repeatable).")
 @click.option(
-    "--layout", "layouts", multiple=True, metavar="LAYOUT", help="item, group:N or finding (default: all, group:4)."
+    "--judge-param",
+    multiple=True,
+    default=words_set("judge_param"),
+    metavar="NAME=VALUE",
+    help="A parameter of every judge (repeatable).",
 )
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
-@click.option("--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: truthinsight).")
-@click.option("--canary", is_flag=True, help="With the canary question, as --sciagent-canary.")
-@click.option("--images", is_flag=True, help="With figures as images, as --sciagent-images.")
+@click.option(
+    "--layout",
+    "layouts",
+    multiple=True,
+    default=words_set("layout"),
+    metavar="LAYOUT",
+    help="item, group:N or finding (default: all, group:4).",
+)
+@click.option(
+    "--tasks",
+    multiple=True,
+    type=PATH,
+    default=paths_set("tasks"),
+    help="Where tasks are looked up first (repeatable).",
+)
+@click.option(
+    "--ledger",
+    "folder",
+    type=PATH,
+    default=path_set("ledger"),
+    help="Ledger folder (default: verdicts/ beside the runs).",
+)
+@click.option(
+    "--rubric",
+    "rubrics",
+    multiple=True,
+    default=words_set("rubric"),
+    help="Rubric by name or file (repeatable; default: truthinsight).",
+)
+@click.option(
+    "--canary", is_flag=True, default=flag_set("canary"), help="With the canary question, as --sciagent-canary."
+)
+@click.option(
+    "--draws", default=lambda: text_set("draws")() or "1", metavar="K|auto", help="As --sciagent-draws (auto: two)."
+)
+@click.option("--templates", type=PATH, default=path_set("templates"), metavar="DIR", help="As --sciagent-templates.")
+@click.option(
+    "--images", is_flag=True, default=flag_set("images"), help="With figures as images, as --sciagent-images."
+)
 @click.option(
     "--price",
     "prices",
     multiple=True,
+    default=words_set("price"),
     metavar="[KIND:MODEL=]IN/OUT",
     help="Dollars for a million tokens, IN/OUT or IN/CACHED/OUT (repeatable; default: a list in a package).",
 )
-@click.option("--in-flight", type=click.IntRange(min=1), default=64, show_default=True, help="Calls at one time.")
-@click.option("--rpm", type=_POSITIVE, default=None, help="Calls a minute at most.")
-@click.option("--tpm", type=_POSITIVE, default=None, help="Tokens a minute at most.")
+@click.option(
+    "--in-flight",
+    type=click.IntRange(min=1),
+    default=lambda: text_set("in_flight")() or 64,
+    show_default="64",
+    help="Calls at one time.",
+)
+@click.option("--rpm", type=_POSITIVE, default=text_set("rpm"), help="Calls a minute at most.")
+@click.option("--tpm", type=_POSITIVE, default=text_set("tpm"), help="Tokens a minute at most.")
 @click.option("--seconds", type=_POSITIVE, default=None, help="Seconds of one call (default: as recorded, else 8).")
 @click.option(
     "--answer-tokens",
@@ -77,6 +129,8 @@ def plan(
     rubrics: tuple[str, ...],
     canary: bool,
     images: bool,
+    draws: str,
+    templates: Path | None,
     prices: tuple[str, ...],
     in_flight: int,
     rpm: float | None,
@@ -87,7 +141,8 @@ def plan(
 ) -> None:
     """Tell what it would take to let judges answer what is open about RUNS: calls, tokens, dollars, time.
 
-    Nobody is asked.
+    Nobody is asked. What is not given is taken from the configuration of pytest (sciagent_judge, sciagent_rubric and
+    so on), so that what a session would ask is planned. A run that can't be read or was changed is left aside and told.
 
     What is recorded already is not asked again, so it is not counted. The prompts are made as for a judge; how long
     answers will be is what is most uncertain: models that think may write ten times as much.
@@ -98,25 +153,30 @@ def plan(
         sciagent plan runs/ --judge openai:MODEL --price 1/0.1/5 --answer-tokens 1200
     """
     from ..evaluation.planning import Planner
+    from ..judging.draws import parse_draws
     from ..judging.estimate import Pace
-    from ..judging.identity import parse_identity
+    from ..judging.identity import parse_judges
 
-    named = [parse_identity(judge, judge_param) for judge in dict.fromkeys(judges)]
-    given = _prices(prices, named)
+    panels = [parse_judges(judge, judge_param) for judge in dict.fromkeys(judges)]
+    members = [(judge, panel) for panel in panels for judge in panel]
+    given = _prices(prices, [judge for judge, _ in members])
     pace = Pace(in_flight, rpm, tpm)
     chosen = rubrics_of(rubrics)
-    cases = cases_of(runs, sources_of(tasks, folder, canary=canary, images=images))
-    planner = Planner(chosen)
-    jobs = [(judge, layout) for judge in named for layout in _layouts(judge, layouts)]
-    found: dict[str, list[Estimate]] = {}
-    known: dict[str, tuple[Price | None, str, AnswerLengths]] = {}
-    with progress(jobs, "making prompts", 2) as shown:
-        for judge, layout in shown:
-            if judge.text not in known:
-                known[judge.text] = (*_price(judge, given), _lengths(judge, cases, answer_tokens, seconds))
-            price, _, lengths = known[judge.text]
-            found.setdefault(judge.text, []).append(_estimate(planner, cases, judge, layout, lengths, price, pace))
-    plans = [JudgePlan(j, *known[j.text], tuple(found.get(j.text, ()))) for j in named]
+    cases, aside = _sound_cases(runs, sources_of(tasks, folder, templates, canary=canary, images=images))
+    planner, times = Planner(chosen), parse_draws(draws).least
+    plans = []
+    with progress(members, "making prompts", 2) as shown:
+        for judge, panel in shown:
+            price, lengths = _price(judge, given), _lengths(judge, cases, answer_tokens, seconds)
+            lead = panel[0] if judge is not panel[0] else None
+            found = tuple(
+                _estimate(planner, cases, judge, lead, times, layout, lengths, price[0], pace)
+                for layout in _layouts(judge, layouts)
+            )
+            name = ",".join(one.label for one in panel) if len(panel) > 1 else None
+            plans.append(JudgePlan(judge, *price, lengths, found, name))
+    for note in aside:
+        click.echo(f"left aside: {note}", err=True)
     if as_json:
         click.echo(json.dumps(_as_json(cases, chosen, plans, pace), indent=1, ensure_ascii=False, allow_nan=False))
     else:
@@ -127,6 +187,8 @@ def _estimate(
     planner: Any,
     cases: Sequence[Case],
     judge: JudgeIdentity,
+    lead: JudgeIdentity | None,
+    draws: int,
     layout: str,
     lengths: AnswerLengths,
     price: Price | None,
@@ -138,8 +200,41 @@ def _estimate(
 
     asked = with_layout(judge, layout)
     name = "decisions" if is_decisions(judge) else layout
-    questions = [question for case in cases for question in planner.open_questions(case, asked)]
+    questions = [
+        question for case in cases for question in planner.open_questions(case, asked, _laid_out(lead, layout), draws)
+    ]
     return estimate(questions, asked, name, lengths, price, pace)
+
+
+def _laid_out(lead: JudgeIdentity | None, layout: str) -> JudgeIdentity | None:
+    """The lead of a panel in the layout of its members, where it has one to choose."""
+    from ..judging.layouts import has_layouts, with_layout
+
+    return lead if lead is None or not has_layouts(lead) else with_layout(lead, layout)
+
+
+def _sound_cases(runs: tuple[Path, ...], sources: Sources) -> tuple[list[Case], list[str]]:
+    """The runs that a session would score, and why others are left aside.
+
+    Raises:
+        SciagentError: there is none.
+    """
+    from ..evaluation import open_case
+    from ..runs import Run
+
+    cases, aside = [], []
+    for path in find(runs):
+        try:
+            problems = Run.load(path).problems()
+        except SciagentError as error:
+            problems = [str(error)]
+        if problems:
+            aside.append(one_line(f"{path} is not what was frozen: {problems[0]}", 500))
+        else:
+            cases.append(open_case(path, sources, lambda label, entry: None))
+    if not cases:
+        raise SciagentError(f"no usable run: {'; '.join(aside[:5])}")
+    return cases, aside
 
 
 def _layouts(judge: JudgeIdentity, wanted: tuple[str, ...]) -> list[str]:
@@ -199,7 +294,20 @@ def _lines(cases: Sequence[Case], rubrics: Sequence[Rubric], plans: Sequence[Jud
     for plan in plans:
         lines += ["", one_line(plan.judge.label, 100), *_table(plan)]
         lines += [f"  {note}" for note in _notes(plan)]
+    for panel in dict.fromkeys(plan.panel for plan in plans if plan.panel is not None):
+        lines += ["", f"panel {one_line(panel, 200)}", *_panel_lines([p for p in plans if p.panel == panel])]
     return [*lines, "", *_how()]
+
+
+def _panel_lines(plans: Sequence[JudgePlan]) -> Iterator[str]:
+    """What all members of a panel take together, in each layout that all of them have."""
+    for layout in dict.fromkeys(e.layout for plan in plans for e in plan.estimates):
+        mine = [e for plan in plans for e in plan.estimates if e.layout == layout]
+        if len(mine) == len(plans):
+            costs = [e.cost for e in mine]
+            known = [cost for cost in costs if cost is not None]
+            dollars = f"{sum(known):,.2f} USD" if len(known) == len(costs) else "USD not known"
+            yield f"  {layout}: {sum(e.calls for e in mine):,} calls, {dollars}"
 
 
 _COLUMNS = (
@@ -301,6 +409,7 @@ def _as_json(
         "judges": [
             {
                 "judge": plan.judge.as_json(),
+                "panel": plan.panel,
                 "price": None if plan.price is None else asdict(plan.price),
                 "price_from": plan.price_from,
                 "answer_tokens": {kind: round(value, 1) for kind, value in plan.lengths.tokens.items()},

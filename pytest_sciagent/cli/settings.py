@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from configparser import Error as IniError
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,3 +135,47 @@ def known_names() -> tuple[frozenset[str], frozenset[str]]:
 def _nearest(name: str, known: frozenset[str]) -> str:
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+# ---- what is set, as defaults of a command that does without pytest
+
+
+def text_set(name: str) -> Callable[[], str | None]:
+    """What the configuration here says of the session's option `name`, when it is asked for."""
+    return lambda: find_settings(Path.cwd()).text(PREFIX + name)
+
+
+def flag_set(name: str) -> Callable[[], bool]:
+    """Whether it is switched on."""
+    return lambda: str(find_settings(Path.cwd()).values.get(PREFIX + name, "")).lower() in ("true", "yes", "on", "1")
+
+
+def words_set(name: str, *, split: bool = True) -> Callable[[], tuple[str, ...]]:
+    """Its words; the whole text as one where it is not to be `split`."""
+
+    def words() -> tuple[str, ...]:
+        text = text_set(name)()
+        return find_settings(Path.cwd()).words(PREFIX + name) if split else (text,) if text else ()
+
+    return words
+
+
+def paths_set(name: str) -> Callable[[], tuple[str, ...]]:
+    """Its words as paths, which start from the folder of the configuration."""
+
+    def paths() -> tuple[str, ...]:
+        settings = find_settings(Path.cwd())
+        return tuple(str((settings.folder or Path.cwd()) / word) for word in settings.words(PREFIX + name))
+
+    return paths
+
+
+def path_set(name: str) -> Callable[[], str | None]:
+    """As `paths_set`, for one that may hold white space."""
+
+    def path() -> str | None:
+        settings = find_settings(Path.cwd())
+        text = settings.text(PREFIX + name)
+        return str((settings.folder or Path.cwd()) / text) if text else None
+
+    return path

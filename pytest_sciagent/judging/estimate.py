@@ -36,10 +36,14 @@ ANSWER_TOKENS: Mapping[QuestionKind, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Estimated tokens of a prompt: the prefix that prompts of one finding share, and the rest."""
+    """Estimated tokens of a prompt: the prefix that prompts of one finding share, and the rest.
+
+    form: that part of the prefix which is the form of an answer; a prompt of several criteria has one for each.
+    """
 
     prefix: int
     last: int
+    form: int = 0
 
     @classmethod
     def of(cls, prompt: Prompt) -> Size:
@@ -47,7 +51,7 @@ class Size:
         form = json.dumps(prompt.schema, ensure_ascii=False)
         labels = "".join(image.label for image in prompt.images)
         prefix = _tokens(prompt.system + form + prompt.shared + labels) + IMAGE_TOKENS * len(prompt.images)
-        return cls(prefix, _tokens(prompt.last))
+        return cls(prefix, _tokens(prompt.last), _tokens(form))
 
 
 def _tokens(text: str) -> int:
@@ -134,7 +138,8 @@ def calls_of(questions: Sequence[Open], size: int, lengths: AnswerLengths) -> tu
             prefix = together[0].size.prefix
             cached = prefix if number and prefix >= CACHE_FLOOR else 0
             length = sum(lengths.tokens[q.kind] for q in together)
-            criteria.append(Call(prefix + sum(q.size.last for q in together), cached, length, len(together)))
+            rest = sum(q.size.last for q in together) + sum(q.size.form for q in together[1:])
+            criteria.append(Call(prefix + rest, cached, length, len(together)))
     return about_run, criteria
 
 

@@ -17,7 +17,7 @@ OTHERS = {
     "writes files, or a script": ("init", "completion"),
     "writes runs and records, or serves a page": ("run", "release", "revise", "guide", "probe", "label"),
     "-o writes the same as JSON": ("calibrate", "rubric quality"),
-    "leaves its account in a file, or in the ledger": ("import", "task prior-art", "batch collect"),
+    "leaves its account in a file, or in the ledger": ("import", "task prior-art", "batch collect", "examples"),
     "leaves a state file": tuple(f"induce {name}" for name in ("all", "criteria", "data", "literature", "skeleton")),
     "is a format itself": tuple(f"export {name}" for name in ("inspect", "jsonl", "ro-crate", "truthinsightbench")),
     "tells the job by GITHUB_OUTPUT": tuple(

@@ -134,7 +134,8 @@ def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str
         *(rubric.digest for rubric in rubrics),
         sha256_bytes(record.read_bytes()) if record.is_file() else "",
         judge,
-        json.dumps([case.canary, case.images, case.memory, dict(sorted(case.templates.own.items()))]),
+        json.dumps([case.canary, case.images, case.memory]),
+        *(case.templates.digest(kind) for kind in sorted(case.templates.parts)),
         more,
     ]
     return sha256_bytes(json.dumps(parts).encode())

@@ -252,7 +252,9 @@ class SessionState:
         Raises:
             SciagentError: there is none.
         """
-        found = tuple(rubric for rubric in self.rubrics if rubric.task_id in (None, index.task_id))
+        from ..models.rubric import rubrics_for
+
+        found = rubrics_for(self.rubrics, index.task_id)
         if not found:
             names = ", ".join(f"{rubric.id} (for {rubric.task_id})" for rubric in self.rubrics)
             raise SciagentError(

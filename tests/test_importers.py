@@ -418,7 +418,7 @@ def test_a_history_of_scores_is_a_rater_for_each_version(source: Path, target: P
     ("checklist", "reason"),
     [
         ([], "the checklist is empty"),
-        ({"a": 1}, "an array is expected"),
+        ({"a": 1}, "the document should be an array"),
         ([{**rcb_checklist()[0], "weight": -1}], "entry 0.weight"),
         ([{**rcb_checklist()[0], "content": ""}], "entry 0.content"),
         (b"[NaN]", "NaN is not a JSON number"),

@@ -421,6 +421,7 @@ def test_each_task_is_gated_by_the_weights_of_its_own_rubric(two: Cohort) -> Non
         "gate met: minimum of dimension shape 55 %: the lowest is alpha with 55.0 %",
         "gates not met: 2 of 4 not met, 2 met",
     ]
+    assert "stand beside them" not in result.stdout.str()
 
 
 def test_only_what_scores_a_run_of_the_session_can_be_gated(two: Cohort) -> None:

@@ -263,6 +263,14 @@ class SessionState:
             )
         return found
 
+    @property
+    def scoring_rubrics(self) -> tuple[Rubric, ...]:
+        """The rubrics that score a run of this session, in their order."""
+        from ..models.rubric import scoring_rubrics
+
+        judged = (index.task_id for index in self.indexes.values() if index.state == "sound")
+        return scoring_rubrics(self.rubrics, judged)
+
     @functools.cached_property
     def point_values(self) -> Mapping[str, Fraction]:
         """What each criterion that counts for the score of a finding is worth, in points of 100."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..layout import MANIFEST
-from ..models.rubric import rubrics_for, scoring_rubrics
+from ..models.rubric import rubrics_for
 from ..tasks import find_task
 from ..tasks.workspace import handed_out
 from ..text import one_line
@@ -68,8 +68,7 @@ def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
         yield MinScore(options.min_score)
     if options.min_task_score is not None:
         yield MinTaskScore(options.min_task_score)
-    judged = [index.task_id for index in state.indexes.values() if index.state == "sound"]
-    scoring = scoring_rubrics(state.rubrics, judged)
+    scoring = state.scoring_rubrics
     layers: tuple[tuple[Layer, float | None], ...] = (
         ("executed", options.min_executed),
         ("tested", options.min_tested),

@@ -17,6 +17,7 @@ from .text import one_line
 
 M = TypeVar("M", bound=BaseModel)
 MAX_BYTES = 50_000_000
+_MAX_DIGITS = 1_000
 MAX_DEPTH = 60
 
 
@@ -164,12 +165,19 @@ def plain_json(text: str, path: Path | str) -> Any:
     def constant(name: str) -> None:
         raise ValueError(f"{name} is not a JSON number")
 
+    def integer(digits: str) -> int:
+        if len(digits) > _MAX_DIGITS:
+            raise ValueError(f"a whole number of {len(digits):,} digits, more than {_MAX_DIGITS:,}")
+        return int(digits)
+
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=integer)
     except json.JSONDecodeError as error:
         raise SciagentError(f"not readable as JSON: {error.msg}", path=path, line=error.lineno) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SciagentError(f"not readable as JSON: {one_line(str(error), 200)}", path=path) from None
+    except RecursionError:
+        raise SciagentError("not readable as JSON: nested too deeply", path=path) from None
 
 
 def _compose(text: str) -> yaml.Node | None:
@@ -210,6 +218,8 @@ def _explain(error: Any, model: type[BaseModel], data: Any) -> str:
     if error["type"] == "value_error":
         text = str(error["ctx"]["error"])
         return f"{where}: {text}" if loc else text
+    if error["type"] == "model_type" and not loc:
+        return "the document should be a mapping of keys to values"
     given = f" (got {one_line(repr(error['input']), 60)})" if error.get("input") is not None else ""
     return f"{where or 'document'}: {error['msg'][0].lower()}{error['msg'][1:]}{given}"
 

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from sample import LEVELS, OTHER, Cohort, rubric_text, write_task
+from sample import LEVELS, OTHER, RUBRIC, Cohort, rubric_text, write_task
 
 TASKS = ("t1", "t2", "t3")
 KNOWN = {**LEVELS, "rob.open": 1}
@@ -378,3 +378,67 @@ def test_a_criterion_of_the_users_own_and_a_second_rubric_can_be_gates(shop: Coh
         "gate met: minimum level of ev.more 0: the lowest is alpha with 0.00",
     ]
     assert "  fell: alpha/t2 finding_1 ev.more" in result.outlines
+
+
+# ---- a rubric for each task
+
+
+TWO = ("for_t1", "for_t2")
+
+
+@pytest.fixture
+def two(cohort: Cohort) -> Cohort:
+    """Two tasks, each with a rubric of its own: other dimensions, other weights; a baseline in `old`."""
+    write_task(cohort.root / "tasks" / "t2")
+    own = {"t1": {"ev.one": 70, "rob.one": 30}, "t2": {"ev.two": 90, "evidence.data_identity": 10}}
+    for task, weights in own.items():
+        head = RUBRIC.replace("id: small", f"id: for_{task}").replace("curated", f"induced\ntask_id: {task}")
+        text = rubric_text(head, weights)
+        if task == "t2":
+            text = text.replace("evidence, weight: 70", "shape, weight: 100").replace(
+                "dimension: evidence", "dimension: shape"
+            )
+            text = text.replace("  - {id: robustness, weight: 30}\n", "")
+        (cohort.root / "rubrics" / f"for_{task}.yaml").write_text(text)
+        cohort.run("alpha", task, findings=1)
+        cohort.run("base", task, findings=1, place=f"old/{task}")
+    (cohort.root / "old" / "verdicts").mkdir()
+    settings = ("[pytest]", "sciagent_rubric = for_t1 for_t2", "sciagent_allow_late_rubric = true", "")
+    (cohort.root / "pytest.ini").write_text("\n".join(settings))
+    known = {"ev.one": 1, "rob.one": 0, "ev.two": 0.5, "evidence.data_identity": 1}
+    cohort.record(lambda run, finding, criterion: known[criterion], rubrics=TWO)
+    cohort.record(lambda run, finding, criterion: known[criterion] and 1, rubrics=TWO, runs="old")
+    return cohort
+
+
+def test_each_task_is_gated_by_the_weights_of_its_own_rubric(two: Cohort) -> None:
+    options = ("min-task-score=60", "min-dimension=robustness=1", "min-dimension=shape=55", "min-executed=90")
+    result = two.pytest(RUNS, *(f"--sciagent-{option}" for option in options))
+    assert gate_lines(result) == [
+        "gate not met: minimum task score 60: alpha/t2 has 55.0",
+        "gate met: minimum executed and traceable 90 %: the lowest is alpha with 100.0 %",
+        "gate not met: minimum of dimension robustness 1 %: alpha has 0.0 %",
+        "gate met: minimum of dimension shape 55 %: the lowest is alpha with 55.0 %",
+        "gates not met: 2 of 4 not met, 2 met",
+    ]
+    assert "stand beside them" not in result.stdout.str()
+
+
+def test_only_what_scores_a_run_of_the_session_can_be_gated(two: Cohort) -> None:
+    result = two.pytest("--sciagent-run=runs/alpha/t1", "--sciagent-min-executed=1")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --sciagent-min-executed: rubric for_t1 has no criterion of the layer *"])
+    result = two.pytest("--sciagent-run=runs/alpha/t2", "--sciagent-min-dimension=robustness=1")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --sciagent-min-dimension robustness: this session has no such dimension; *"])
+
+
+def test_a_baseline_of_runs_is_scored_by_the_rubric_of_each_task(two: Cohort) -> None:
+    two.results("--sciagent-run=old")
+    (two.root / "results.json").rename(two.root / "old.json")
+    told = []
+    for place in ("old", "old.json"):
+        result = two.pytest(RUNS, f"--sciagent-baseline={place}", "--sciagent-no-fall")
+        told.append([line.replace(place, "X") for line in gate_lines(result)])
+    assert told[0] == told[1]
+    assert "-22.5" in told[0][0]  # t1 as in the baseline, t2 45 points below

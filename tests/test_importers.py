@@ -418,7 +418,7 @@ def test_a_history_of_scores_is_a_rater_for_each_version(source: Path, target: P
     ("checklist", "reason"),
     [
         ([], "the checklist is empty"),
-        ({"a": 1}, "an array is expected"),
+        ({"a": 1}, "the document should be an array"),
         ([{**rcb_checklist()[0], "weight": -1}], "entry 0.weight"),
         ([{**rcb_checklist()[0], "content": ""}], "entry 0.content"),
         (b"[NaN]", "NaN is not a JSON number"),
@@ -736,3 +736,49 @@ def test_rubrics_are_read_back_as_they_were_written(tmp_path_factory: pytest.Tem
     assert rubric.criteria[0].question.endswith(content.strip())
     assert rubric.criteria[0].metrics[-2:] == ("1e5", "no")
     assert into.refused == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 200_000, "not readable as JSON: nested too deeply"),
+        ('{"weight": 1%s}' % ("0" * 5_000), "not readable as JSON: a whole number of 5,001 digits, more than 1,000"),
+        ('{"weight": NaN}', "not readable as JSON: NaN is not a JSON number"),
+        ('{"a": 1, "a": 2}', "not readable as JSON: duplicate key 'a'"),
+        ("null", "the document should be a"),
+    ],
+    ids=["deep", "digits", "nan", "twice", "null"],
+)
+def test_a_hostile_document_is_refused_in_plain_words(source: Path, target: Path, text: str, reason: str) -> None:
+    rcb_task(source)
+    rcb_run(source, "Physics_000_20260101_000000")
+    tib_task(source / "tib")
+    for path in source.rglob("*.json"):
+        path.write_text(text)
+    into = imported(source, target)
+    assert not into.loaded
+    assert {refused.kind for refused in into.refused} == {"task", "run"}
+    for refused in into.refused:
+        assert refused.reason.startswith(reason)
+        assert "Type" not in refused.reason
+        assert Path(refused.file).is_relative_to(source)
+
+
+def test_links_that_are_passed_over_are_told(source: Path, target: Path, tmp_path: Path) -> None:
+    rcb_task(source, "Physics_001")
+    rcb_task(source, "Physics_002")
+    outside = tmp_path / "info.json"
+    info = source / "tasks/Physics_002/task_info.json"
+    info.rename(outside)
+    info.symlink_to(outside)
+    into = imported(source, target)
+    assert {thing.name for thing in into.loaded if thing.kind == "task"} == {"Physics_001"}
+    told = f"passed over: symbolic links in {info.parent}, which are not followed: task_info.json"
+    assert told in into.notes
+
+
+def test_where_nothing_is_found_but_links_they_are_told(source: Path, target: Path, tmp_path: Path) -> None:
+    rcb_task(tmp_path / "elsewhere")
+    (source / "tasks").symlink_to(tmp_path / "elsewhere/tasks")
+    with pytest.raises(NothingHere, match="not followed: tasks"):
+        imported(source, target)

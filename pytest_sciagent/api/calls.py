@@ -88,7 +88,7 @@ def score(
     chosen = _rubric(rubric, profile)
     sources = _sources(tasks, ledger)
     calibrations = _calibrations(calibration, sources)
-    opened = open_runs(_paths(runs), sources, chosen)
+    opened = open_runs(_paths(runs), sources, [chosen])
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     ledgers = [run.case.ledger for run in opened if run.case is not None]
     named = _identities(judge, parameters)
@@ -148,7 +148,7 @@ def judge(
     else:
         named = _identities(judge, parameters)
         whose = desk.provided(named, layout, *how, base_url, (max_calls, max_cost, price), in_flight)
-    opened = open_runs(_paths(runs), sources, chosen, record=desk.record)
+    opened = open_runs(_paths(runs), sources, [chosen], record=desk.record)
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     try:
         desk.ask(opened, chosen, whose, on_progress)

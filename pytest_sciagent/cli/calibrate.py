@@ -118,7 +118,7 @@ def _recorded(
     from ..models.calibration import Bound
     from ..reporting.scored_runs import open_runs
 
-    opened = [run for run in open_runs(find(runs), sources, rubric) if run.case is not None]
+    opened = [run for run in open_runs(find(runs), sources, [rubric]) if run.case is not None]
     whose = recorded_judge((run.case.ledger for run in opened if run.case), parse_judges(judge), "--judge", draws, rule)
     verdicts = []
     with progress(opened, "reading verdicts") as shown:

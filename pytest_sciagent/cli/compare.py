@@ -139,7 +139,7 @@ def _score(
     if parameters and judge is None:
         raise SciagentError("--judge-param belongs to a judge: name it with --judge KIND:MODEL")
     named = parse_judges(judge, parameters) if judge is not None else ()
-    opened = open_runs(find(runs), sources, rubric)
+    opened = open_runs(find(runs), sources, [rubric])
     ledgers = (o.case.ledger for o in opened if o.case)
     whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", draws, rule)
     with progress(opened, "scoring runs") as shown:

@@ -163,7 +163,7 @@ def _scored(
     from ..rubrics import DEFAULT_RUBRIC
 
     chosen = read_rubric(rubric or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
-    opened = open_runs(find(runs), sources_of(tasks, ledger), chosen)
+    opened = open_runs(find(runs), sources_of(tasks, ledger), [chosen])
     named = parse_judges(judge) if judge is not None else ()
     whose = recorded_judge((run.case.ledger for run in opened if run.case is not None), named, WHOSE)
     scored = [score_run(run, chosen, whose) for run in opened]

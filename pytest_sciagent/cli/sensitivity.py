@@ -82,7 +82,7 @@ def sensitivity(
             raise SciagentError("--ledger: there is no such folder", path=folder)
     rubric = read_session_rubric(name)
     sources = sources_of(tasks, folders[0] if folders else None, templates)
-    opened = open_runs(find(runs), sources, rubric)
+    opened = open_runs(find(runs), sources, [rubric])
     for run in opened:
         for folder in folders[1:]:
             if run.case is not None and run.manifest is not None:

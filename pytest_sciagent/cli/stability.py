@@ -69,7 +69,7 @@ def stability(
         raise SciagentError(f"--margin {margin:g}: give points above 0, at most 100")
     rubric = read_session_rubric(name)
     sources = sources_of(tasks, folder, templates)
-    opened = open_runs(find(runs), sources, rubric)
+    opened = open_runs(find(runs), sources, [rubric])
     ledgers = [run.case.ledger for run in opened if run.case]
     whose = recorded_judge(ledgers, parse_judges(named) if named is not None else (), "--judge KIND:MODEL").identity
     if whose is None:

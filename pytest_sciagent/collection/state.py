@@ -255,7 +255,9 @@ class SessionState:
         Raises:
             SciagentError: there is none.
         """
-        found = tuple(rubric for rubric in self.rubrics if rubric.task_id in (None, index.task_id))
+        from ..models.rubric import rubrics_for
+
+        found = rubrics_for(self.rubrics, index.task_id)
         if not found:
             names = ", ".join(f"{rubric.id} (for {rubric.task_id})" for rubric in self.rubrics)
             raise SciagentError(
@@ -263,6 +265,14 @@ class SessionState:
                 "give a rubric that is made for every task with --sciagent-rubric"
             )
         return found
+
+    @property
+    def scoring_rubrics(self) -> tuple[Rubric, ...]:
+        """The rubrics that score a run of this session, in their order."""
+        from ..models.rubric import scoring_rubrics
+
+        judged = (index.task_id for index in self.indexes.values() if index.state == "sound")
+        return scoring_rubrics(self.rubrics, judged)
 
     @functools.cached_property
     def point_values(self) -> Mapping[str, Fraction]:

@@ -7,31 +7,40 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..models.calibration import Measure
+from ..models.rubric import scoring_rubrics
 from ..scoring.interval import Interval
-from .decision import Decision, Outcome, exact, plain, show
+from .decision import WORST_FIRST, Decision, Outcome, exact, plain, show
 
 if TYPE_CHECKING:
+    from ..models import Rubric
     from ..reporting.results import Results
     from ..reporting.validity import Calibrations
 
 
 @dataclass(frozen=True, slots=True)
 class MinKappa:
-    """The judge's weighted kappa with people is at least `least`, wherever in its 95 % interval it may lie."""
+    """The judge's weighted kappa with people is at least `least`, wherever in its 95 % interval it may lie, under each
+    rubric that scores."""
 
     calibrations: Calibrations
     least: float
 
     def decide(self, results: Results) -> Decision:
+        judged = (run.index.task_id for run in results.runs if run.facts is not None)
+        scoring = scoring_rubrics(results.rubrics, judged)
+        found = [self._decide(results, rubric, f" (rubric {rubric.id})" * (len(scoring) > 1)) for rubric in scoring]
+        return min(found, key=lambda decision: WORST_FIRST.index(decision.outcome))
+
+    def _decide(self, results: Results, rubric: Rubric, under: str) -> Decision:
         from ..reporting.validity import PEOPLE
 
-        best = self.calibrations.of(results.judge, results.rubrics[0])
-        told = f"a kappa of at least {plain(self.least)} with people"
+        best = self.calibrations.of(results.judge, rubric)
+        told = f"a kappa of at least {plain(self.least)} with people{under}"
         if best is None:
-            return Decision("inconclusive", f"{told}: {results.believed.sentence}")
+            return Decision("inconclusive", f"{told}: {self.calibrations.validity(results.judge, rubric).sentence}")
         if best.found.against != PEOPLE:
             return Decision("inconclusive", f"{told}: {best.name} compares with {best.found.against}, not with people")
-        expired = best.expired(results.judge, results.rubrics[0], self.calibrations.templates)
+        expired = best.expired(results.judge, rubric, self.calibrations.templates)
         if expired is not None:
             return Decision("inconclusive", f"{told}: calibration {best.name} has expired: {expired}")
         part = best.found.whole

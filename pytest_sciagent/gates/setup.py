@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..layout import MANIFEST
+from ..models.rubric import rubrics_for
 from ..tasks import find_task
 from ..tasks.workspace import handed_out
 from ..text import one_line
@@ -67,7 +68,7 @@ def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
         yield MinScore(options.min_score)
     if options.min_task_score is not None:
         yield MinTaskScore(options.min_task_score)
-    scoring = state.rubrics[0]
+    scoring = state.scoring_rubrics
     layers: tuple[tuple[Layer, float | None], ...] = (
         ("executed", options.min_executed),
         ("tested", options.min_tested),
@@ -76,7 +77,7 @@ def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
         if least is not None:
             _check_layer(layer, scoring)
             yield MinLayer(layer, least)
-    dimensions = {c.dimension for c in scoring.criteria if c.scope == "finding" and c.weight > 0}
+    dimensions = {c.dimension for r in scoring for c in r.criteria if c.scope == "finding" and c.weight > 0}
     for id, percent in options.min_dimension:
         _check_known("dimension", id, dimensions)
         yield MinDimension(id, percent)
@@ -124,12 +125,13 @@ def _shown(path: Path, base: Path) -> str:
     return one_line(str(path.relative_to(base) if path.is_relative_to(base) else path))
 
 
-def _check_layer(layer: Layer, rubric: Rubric) -> None:
+def _check_layer(layer: Layer, scoring: Sequence[Rubric]) -> None:
     from ..scoring.layers import LAYERS, criteria_of
 
-    if not criteria_of(layer, rubric.criteria):
+    if not any(criteria_of(layer, rubric.criteria) for rubric in scoring):
+        names = " or ".join(f"rubric {rubric.id}" for rubric in scoring)
         raise SciagentError(
-            f"--sciagent-min-{layer}: rubric {rubric.id} has no criterion of the layer {LAYERS[layer]!r} of acceptance"
+            f"--sciagent-min-{layer}: {names} has no criterion of the layer {LAYERS[layer]!r} of acceptance"
         )
 
 
@@ -170,14 +172,17 @@ def _of_runs(path: Path, name: str, state: SessionState) -> Baseline:
     if not paths:
         raise SciagentError("there is no frozen run at or below it, and it is no results file", path=path)
     sources = replace(state.sources, live=None)
-    opened = open_runs(paths, sources, state.rubrics[0], state.find_check)
+    opened = open_runs(paths, sources, state.rubrics, state.find_check)
     judge = _judge_of(opened, state)
 
     def outcomes() -> Sequence[RunOutcome]:
         from ..reporting.scored_runs import score_run
 
-        scoring, *others = state.rubrics
-        return [outcome_of(score_run(run, scoring, judge, *others).result) for run in opened]
+        def score(run: OpenRun) -> RunOutcome:
+            scoring, *others = rubrics_for(state.rubrics, run.index.task_id) or state.rubrics
+            return outcome_of(score_run(run, scoring, judge, *others).result)
+
+        return [score(run) for run in opened]
 
     return Baseline(name, scored_by(state.rubrics), judge.identity, outcomes, state.options.gates.allow_mixed)
 

@@ -74,7 +74,8 @@ def bring_in(name: str, source: Path, into: Gathering) -> tuple[Format, ...]:
     into.complete = True
     if not into.loaded and not into.refused:
         told = "of any known format" if name == AUTO else f"of the format {name}"
-        raise NothingHere(f"nothing here is {told}; known: {', '.join(known)}", path=source)
+        why = f" ({one_line(into.notes[0], 300)})" if into.notes else ""
+        raise NothingHere(f"nothing here is {told}{why}; known: {', '.join(known)}", path=source)
     return tuple(chosen)
 
 

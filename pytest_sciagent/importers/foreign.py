@@ -18,6 +18,7 @@ from ..text import clean
 
 MAX_FOLDERS = 50_000
 MAX_DEPTH = 10
+_SHOWN = 3
 MAX_TOTAL = 2 * 1024**3
 """Bytes of all files of one run, or of one task's data."""
 _WHOLE = frozenset({"run_receipt.json", "_meta.json", "run.json"})
@@ -35,17 +36,20 @@ M = TypeVar("M", bound=Foreign)
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of somebody else's, read only through here. `files` and `folders` are the names in it, sorted."""
+    """A folder of somebody else's, read only through here. `files`, `folders` and `links` are the names in it, sorted;
+    no link is followed, wherever it leads."""
 
     path: Path
     files: tuple[str, ...]
     folders: tuple[str, ...]
+    links: tuple[str, ...] = ()
 
     @classmethod
     def at(cls, path: Path) -> Folder:
         """Raises SciagentError: no folder, or one that can't be read."""
         files: list[str] = []
         folders: list[str] = []
+        links: list[str] = []
         try:
             with os.scandir(path) as found:
                 for entry in found:
@@ -53,9 +57,11 @@ class Folder:
                         folders.append(entry.name)
                     elif entry.is_file(follow_symlinks=False):
                         files.append(entry.name)
+                    elif entry.is_symlink():
+                        links.append(entry.name)
         except OSError as error:
             raise SciagentError(f"can't be read: {error.strerror}", path=clean(str(path))) from None
-        return cls(path, tuple(sorted(files)), tuple(sorted(folders)))
+        return cls(path, tuple(sorted(files)), tuple(sorted(folders)), tuple(sorted(links)))
 
     def inner(self, name: str) -> Folder | None:
         """The folder `name` in this one, or None where there is none."""
@@ -119,8 +125,16 @@ def survey(root: Path, problems: list[str]) -> Iterator[Folder]:
             problems.append(f"passed over: what is in {clean(str(path))}, more than {MAX_DEPTH} folders down")
             continue
         if not is_one_run(folder):
+            if folder.links:
+                problems.append(f"passed over: {_links(folder)}")
             inner = [name for name in folder.folders if not name.startswith(".")]
             waiting.extend((path / name, depth + 1) for name in reversed(inner))
+
+
+def _links(folder: Folder) -> str:
+    """The links in a folder, the first few by name."""
+    names = ", ".join(folder.links[:_SHOWN]) + f" and {len(folder.links) - _SHOWN} more" * (len(folder.links) > _SHOWN)
+    return clean(f"symbolic links in {folder.path}, which are not followed: {names}")
 
 
 def is_one_run(folder: Folder) -> bool:
@@ -136,7 +150,7 @@ def parse_list(folder: Folder, path: str, model: type[M]) -> tuple[M, ...]:
     """
     data = folder.json(path)
     if not isinstance(data, list):
-        raise SciagentError(f"an array is expected, this is {type(data).__name__}", path=folder.path / path)
+        raise SciagentError("the document should be an array", path=folder.path / path)
     found = []
     for index, entry in enumerate(data):
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -165,3 +166,17 @@ class Rubric(Model):
     def by_id(self) -> dict[str, Criterion]:
         """Criteria by their id."""
         return {c.id: c for c in self.criteria}
+
+
+def rubrics_for(rubrics: Iterable[Rubric], task_id: str) -> tuple[Rubric, ...]:
+    """Those of `rubrics` by which a run of a task is judged: those for any task, and those made for its own.
+
+    The first of them scores the run.
+    """
+    return tuple(rubric for rubric in rubrics if rubric.task_id in (None, task_id))
+
+
+def scoring_rubrics(rubrics: Sequence[Rubric], task_ids: Iterable[str]) -> tuple[Rubric, ...]:
+    """Those of `rubrics` that score a run of one of the tasks, in their order; the first where there is no task."""
+    firsts = {found[0].id for task_id in task_ids if (found := rubrics_for(rubrics, task_id))}
+    return tuple(rubric for rubric in rubrics if rubric.id in firsts) or tuple(rubrics[:1])

@@ -183,10 +183,12 @@ class Board:
     def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""
         yield from self.state.notices
-        first, *others = self.state.rubrics
+        scoring = self.state.scoring_rubrics
+        others = [rubric.id for rubric in self.state.rubrics if rubric not in scoring]
         if others:
-            names = ", ".join(rubric.id for rubric in others)
-            yield f"the scores are those of rubric {first.id}; the levels of {names} stand beside them and do not count"
+            first = ", ".join(rubric.id for rubric in scoring)
+            names = ", ".join(others)
+            yield f"the scores are those of rubric {first}; the levels of {names} stand beside them and do not count"
         if self.state.passing:
             names = ", ".join(sorted(self.state.passing))
             yield f"new answers of {names} (a judge fixture) are not recorded; --sciagent-ledger-mode=record does so"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,12 +14,14 @@ from ..evaluation.recorded import all_verdicts
 from ..judging.judge import Judge
 from ..judging.requests import Asking
 from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest, Verdict
+from ..models.rubric import rubrics_for
 from ..runs import Run
 from ..tasks import find_task
 from .cohort import CohortRun
 from .results import VerdictKey, run_result
 
 Record = Callable[[str, LedgerEntry], None]
+_NAMED = 3
 
 
 @dataclass(slots=True)
@@ -35,7 +37,7 @@ class OpenRun:
 def open_runs(
     paths: Iterable[Path],
     sources: Sources,
-    rubric: Rubric,
+    rubrics: Sequence[Rubric],
     find_check: Callable[[str], Check] = find_check,
     record: Record | None = None,
 ) -> list[OpenRun]:
@@ -44,7 +46,7 @@ def open_runs(
 
     Raises:
         SciagentError: no run can be used, two are the same run, a task or ledger that can't be read, or a run of
-            another task than the one an induced rubric is made for.
+            another task than those that the rubrics are made for.
     """
     opened = [_open(index_run(path, sources.rootdir), sources, find_check, record) for path in paths]
     indexes = [run.index for run in opened]
@@ -53,10 +55,9 @@ def open_runs(
         raise SciagentError(f"no usable run:\n{told}")
     check_distinct(indexes)
     for index in indexes:
-        if rubric.task_id not in (None, index.task_id) and index.state != "tampered":
-            raise SciagentError(
-                f"rubric {rubric.id!r} is made for task {rubric.task_id!r}, and {index.label} is not of it"
-            )
+        if not rubrics_for(rubrics, index.task_id) and index.state != "tampered":
+            made = "; ".join(f"rubric {rubric.id!r} is made for task {rubric.task_id!r}" for rubric in rubrics[:_NAMED])
+            raise SciagentError(f"{made}, and {index.label} is not of it")
     return opened
 
 

@@ -46,7 +46,7 @@ def score_runs(
         SciagentError: answers of several judges are recorded and none is named, or the ledger can't be read.
     """
     made = [(kind, task) for kind in KINDS for task in tasks]
-    opened = open_runs([folder / system_name(kind) / task.id for kind, task in made], sources, rubric)
+    opened = open_runs([folder / system_name(kind) / task.id for kind, task in made], sources, [rubric])
     ledgers = (run.case.ledger for run in opened if run.case is not None)
     whose = recorded_judge(ledgers, [judge] if judge is not None else [], "--judge KIND:MODEL")
     found = []

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from .models import Label, LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
 from .models.calibration import Calibration
+from .models.examples import ExamplesFile
 from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
@@ -33,6 +34,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "verdict": VerdictLine,
     "label": Label,
     "calibration": Calibration,
+    "examples": ExamplesFile,
     "revision": RevisionRecord,
     "experiment": ExperimentFile,
 }

@@ -295,7 +295,8 @@ def _prompts(text: str, task: Task) -> list[Prompt]:
     )
     package = EvidencePackage((Piece(text, text), Piece("b", text, 3)), (text, "b"), (text,))
     facts = {text: [text, {"place": text}], "note": "n"}
-    last = PACKAGED.criterion(NONCE, _criterion(), facts)
+    finding = Finding(id="f", number=1, title="t", section=Section(title="t", start=1, end=1, text="t"))
+    last = PACKAGED.criterion(NONCE, _criterion(), facts, finding)
     words = text.encode("utf-8", "replace").decode()
     hit = Hit(id="p1", title=f"t{words}", abstract=words)
     told = [

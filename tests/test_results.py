@@ -85,6 +85,7 @@ def test_the_section(two: Cohort) -> None:
         "",
         "alpha: 23.0..68.0 (mean of 1 task)",
         "beta: 28.0..53.0 (mean of 1 task)",
+        "judge handoff:tester, not calibrated against people: sciagent calibrate",
         "gate not met: minimum score 90: beta has 28.0..53.0, and 1 more below",
     ]
 
@@ -127,7 +128,11 @@ def test_many_systems_are_left_to_compare(cohort: Cohort) -> None:
 
 def test_quiet_and_verbose(two: Cohort) -> None:
     quiet = two.pytest("--sciagent-run=runs", "-q")
-    assert section(quiet.stdout.str()) == ["alpha: 55.0..65.0 (mean of 1 task)", "beta: 55.0..65.0 (mean of 1 task)"]
+    assert section(quiet.stdout.str()) == [
+        "alpha: 55.0..65.0 (mean of 1 task)",
+        "beta: 55.0..65.0 (mean of 1 task)",
+        "judge handoff:tester, not calibrated against people: sciagent calibrate",
+    ]
     verbose = two.pytest("--sciagent-run=runs", "-v")
     lines = section(verbose.stdout.str())
     assert "      55.0..65.0  finding_2: series 2 rises" in lines
@@ -175,6 +180,7 @@ def test_the_json_file(two: Cohort) -> None:
         "complete",
         "incomplete_because",
         "judge",
+        "validity",
         "rubrics",
         "gate",
         "baseline",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 
 from ..errors import SciagentError
 from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
-from .common import PATH, find, progress, read_session_rubric, sources_of, templates_option
+from .common import PATH, find, given_labels, progress, read_session_rubric, sources_of, templates_option
 
 if TYPE_CHECKING:
     from ..evaluation import Sources
@@ -72,35 +73,36 @@ def calibrate(
     named by --sciagent-calibration, it is told with every score, and pytest can demand a least kappa
     (--sciagent-min-kappa).
     """
-    from ..evaluation.labelling import labels_of_people
-    from ..evaluation.labels import read_labels
     from ..ledger.store import write_atomically
     from ..models.calibration import Bound
     from ..reporting.calibration import COIN, Comparison, coin_labels, labels_by, people
     from ..reporting.calibration import calibrate as measure
     from ..reporting.calibration_text import calibration_text
+    from ..reporting.few_shot import few_shot, held_out
     from ..reporting.validity import PEOPLE
 
     if name is not None and not runs:
         raise SciagentError("--rubric belongs to runs: name them with --runs")
-    files = [path for path in labels if not path.is_dir()]
-    given = [label for path in labels if path.is_dir() for label in labels_of_people(path)]
-    given += read_labels(files) if files else []
-    if raters:
-        given = [label for label in given if label.rater.kind != "human" or label.rater.name in raters]
+    given = given_labels(labels, raters)
     believed = people(given) if against is None else labels_by(given, against, "--against")
     bound = Bound(judge=judge, identity=None, templates=None, rubric=None, rubric_digest=None)
     dimensions: dict[str, str] = {}
+    shots = None
     if runs:
-        rubric = read_session_rubric(name)
-        how = (parse_draws(draws), combine)
-        bound, judged = _recorded(runs, sources_of(tasks, folder, templates), rubric, judge, *how)
+        rubric, sources = read_session_rubric(name), sources_of(tasks, folder, templates)
+        how = (rubric, judge, parse_draws(draws), combine)
+        bound, judged = _recorded(runs, sources, *how)
         dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
+        if (shown := sources.templates.examples) is not None:
+            believed = held_out(believed, shown)
+            plain = replace(sources, templates=sources.templates.without_examples())
+            shots = few_shot(believed, _recorded(runs, plain, *how)[1], judged, shown, seed)
     elif judge == COIN:
         judged = coin_labels(believed, seed)
     else:
         judged = labels_by(given, judge, "--judge")
-    found = measure(Comparison(believed, judged, against or PEOPLE), bound, dimensions, seed=seed)
+    compared = Comparison(believed, judged, against or PEOPLE)
+    found = measure(compared, bound, dimensions, seed=seed).model_copy(update={"few_shot": shots})
     click.echo(calibration_text(found, details=details), nl=False)
     if output is not None:
         write_atomically(output, json_module.dumps(found.as_json(), indent=1, ensure_ascii=False) + "\n")

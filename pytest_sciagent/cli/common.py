@@ -16,7 +16,7 @@ from ..text import one_line
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..evidence.artifacts import ReadingLimits
-    from ..models import LedgerEntry, Rubric
+    from ..models import Label, LedgerEntry, Rubric
     from ..reporting.validity import Calibrations
     from ..runs import Run
     from ..tasks import Task
@@ -94,6 +94,25 @@ def calibrations_of(path: Path | None, sources: Sources) -> Calibrations:
     name = settings.text("sciagent_calibration")
     given = path.absolute() if path is not None else root / name if name is not None else None
     return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
+
+
+def given_labels(paths: tuple[Path, ...], raters: Sequence[str] = ()) -> list[Label]:
+    """The labels in files of JSON lines and in folders that `sciagent label` filled; of people only `raters`, if named.
+
+    Raises:
+        SciagentError: with file and line, for what is no label; a rater who is not there.
+    """
+    from ..evaluation.labelling import labels_of_people
+    from ..evaluation.labels import raters_of, read_labels
+
+    files = [path for path in paths if not path.is_dir()]
+    given = [label for path in paths if path.is_dir() for label in labels_of_people(path)]
+    given += read_labels(files) if files else []
+    known = raters_of(given, "human")
+    for rater in raters:
+        if rater not in known:
+            raise SciagentError(f"--rater {rater}: people in these files: {', '.join(known) or 'none'}")
+    return [label for label in given if not raters or label.rater.kind != "human" or label.rater.name in raters]
 
 
 def cases_of(runs: tuple[Path, ...], sources: Sources) -> list[Case]:

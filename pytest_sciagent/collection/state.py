@@ -99,6 +99,9 @@ class SessionState:
         if self.templates.own:
             names = ", ".join(f"{name}.j2" for name in sorted(self.templates.own))
             self.notices.append(f"prompt templates of your own: {names}")
+        if (shown := self.templates.examples) is not None:
+            asked = {one.criterion for one in shown.examples}
+            self.notices.append(f"{len(shown.examples)} labelled examples are shown with {len(asked)} criteria")
         self.rubrics  # noqa: B018
         for scope in ("finding", "run"):
             self.own_of(scope)

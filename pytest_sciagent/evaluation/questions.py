@@ -105,7 +105,7 @@ class Questions:
 
     def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
         nonce, shared, images = self._prefix(finding)
-        last = self.templates.criterion(nonce, criterion, facts)
+        last = self.templates.criterion(nonce, criterion, facts, finding)
         system = self.templates.system(nonce)
         return Prompt(system, shared, last, "verdict", answer_schema("criterion"), images=images)
 

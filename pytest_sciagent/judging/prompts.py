@@ -15,6 +15,7 @@ from .template_set import TemplateSet, fence, template_source
 if TYPE_CHECKING:
     from ..evidence import EvidencePackage, Figure
     from ..models import Card, Criterion, Finding
+    from ..models.examples import ExamplesFile
     from ..models.prior_art import Hit
     from ..tasks import Task
 
@@ -36,10 +37,27 @@ def packaged_source(name: str) -> str:
 
 
 class Templates(TemplateSet):
-    """The words of all prompts about runs; see `template_check.read_templates` for what is asked of a user's own."""
+    """The words of all prompts about runs; see `template_check.read_templates` for what is asked of a user's own.
+
+    examples: how people judged other findings, shown with the criteria; part of the digest of their words.
+    """
 
     package = __package__
     parts = PARTS
+
+    def __init__(self, own: Mapping[str, str] | None = None, examples: ExamplesFile | None = None) -> None:
+        super().__init__(own)
+        self.examples = examples
+
+    def without_examples(self) -> Templates:
+        """The same words, no examples."""
+        return self if self.examples is None else Templates(self.own)
+
+    def fixed(self, kind: str) -> dict[str, Any]:
+        fixed = super().fixed(kind)
+        if kind != "criterion" or self.examples is None:
+            return fixed
+        return {**fixed, "examples": [sha256_bytes(packaged_source("examples").encode()), self.examples.digest]}
 
     def answer_schema(self, kind: str) -> dict[str, Any]:
         return answer_schema(kind)
@@ -48,15 +66,18 @@ class Templates(TemplateSet):
         """The prefix that all criteria of one finding share."""
         return self.render("shared", nonce, task=task, finding=finding, package=package)
 
-    def criterion(self, nonce: str, criterion: Criterion, facts: Mapping[str, Any] | None) -> str:
+    def criterion(self, nonce: str, criterion: Criterion, facts: Mapping[str, Any] | None, finding: Finding) -> str:
         """The last part: one criterion, with the facts that code computed for it.
 
-        Facts name columns, keys, files and quotes of the run, so they are fenced as its material is.
+        Facts name columns, keys, files and quotes of the run, so they are fenced as its material is. Examples follow
+        where there are some; never one of this very `finding`.
         """
         extras = [(name.replace("_", " "), getattr(criterion, name)) for name in _EXTRAS if getattr(criterion, name)]
         shown = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) if facts else ""
         fenced = fence(nonce, "facts computed by program code", shown) if facts else ""
-        return self.render("criterion", nonce, criterion=criterion, extras=extras, facts=fenced)
+        asked = self.render("criterion", nonce, criterion=criterion, extras=extras, facts=fenced)
+        shots = [] if self.examples is None else list(self.examples.of(criterion.id, finding.section.text))
+        return asked + ("\n" + self.render("examples", nonce, examples=shots) if shots else "")
 
     def grouping(self, nonce: str, findings: Sequence[Finding]) -> str:
         return self.render("grouping", nonce, findings=findings)

@@ -9,20 +9,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ..documents import read_text
+from ..documents import load_json, read_text
 from ..errors import SciagentError
 from ..models import Criterion, Finding, Levels, Section
+from ..models.examples import ExamplesFile
 from ..models.prior_art import Hit
 from ..text import one_line
 from .prompts import NAMES, Templates
 
+EXAMPLES = "examples.json"
 _SUFFIX = ".j2"
 _NONCE = "0123456789abcdef"
 _FENCED = re.compile(rf"<<<DATA {_NONCE}.*?\nDATA {_NONCE}>>>", re.DOTALL)
 
 
 def read_templates(folder: Path) -> Templates:
-    """The templates with those in `folder` in place of the package's: `criterion.j2` replaces that of this name.
+    """The templates with those in `folder` in place of the package's: `criterion.j2` replaces that of this name; and
+    the examples in `examples.json` (`sciagent examples` writes it), where there are some.
 
     Each is rendered once with made-up values. It must render, use no name that its prompt has not, show everything
     that is asked or judged by, and show what comes from a run within `fence` only.
@@ -31,14 +34,15 @@ def read_templates(folder: Path) -> Templates:
         SciagentError: no template in `folder`, or one that does not do so, with its file and line.
     """
     paths = {path.name.removesuffix(_SUFFIX): path for path in sorted(folder.glob(f"*{_SUFFIX}"))}
-    if not paths:
+    examples = load_json(folder / EXAMPLES, ExamplesFile) if (folder / EXAMPLES).is_file() else None
+    if not paths and examples is None:
         raise SciagentError(f"no prompt template here; names are {', '.join(n + _SUFFIX for n in NAMES)}", path=folder)
     for name, path in paths.items():
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1)
             hint = f"did you mean {near[0] + _SUFFIX!r}?" if near else f"names are {', '.join(NAMES)}"
             raise SciagentError(f"no prompt has a template of this name; {hint}", path=path)
-    templates = Templates({name: read_text(path) for name, path in paths.items()})
+    templates = Templates({name: read_text(path) for name, path in paths.items()}, examples)
     for name, path in paths.items():
         _check(templates, name, path)
     return templates

@@ -53,11 +53,15 @@ class TemplateSet(ABC):
         """The source of the template `name`."""
         return self.own[name] if name in self.own else template_source(self.package, name)
 
+    def fixed(self, kind: str) -> dict[str, Any]:
+        """Everything fixed in the prompts of one kind: the templates, by their digests, and the form of the answer."""
+        sources = {name: sha256_bytes(self.source(name).encode()) for name in self.parts[kind]}
+        return {"templates": sources, "answer": self.answer_schema(kind)}
+
     def digest(self, kind: str) -> str:
-        """The digest of everything fixed in the prompts of one kind: the templates and the form of the answer."""
+        """The digest of what is fixed in the prompts of one kind."""
         if kind not in self._digests:
-            sources = {name: sha256_bytes(self.source(name).encode()) for name in self.parts[kind]}
-            self._digests[kind] = sha256_json({"templates": sources, "answer": self.answer_schema(kind)})
+            self._digests[kind] = sha256_json(self.fixed(kind))
         return self._digests[kind]
 
     @cached_property

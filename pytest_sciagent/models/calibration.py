@@ -63,6 +63,34 @@ class Slice(Model):
     ceiling: AgreementMeasured | None
 
 
+class KappaChange(Model):
+    """Weighted kappa before and after a change, on the same `n` labels in `runs` runs; gain: after less before, with
+    the interval of the paired difference (a bootstrap over runs)."""
+
+    n: Size
+    runs: Size
+    before: Measure
+    after: Measure
+    gain: Measure
+    reason: str | None = None
+
+
+class FewShot(Model):
+    """What labelled examples changed, on labels of runs that no example is of: over all, and for each criterion.
+
+    examples: how many are shown, at most `shots` a criterion, chosen by `seed` from labels of the runs `shown`. digest:
+    of what judges are shown.
+    """
+
+    digest: Sha256
+    shots: Size
+    seed: Size
+    examples: Size
+    shown: tuple[str, ...]
+    whole: KappaChange
+    criteria: dict[str, KappaChange]
+
+
 class Bound(Model):
     """What a calibration holds for: it expires when one of these changes.
 
@@ -80,7 +108,8 @@ class Bound(Model):
 class Calibration(Model):
     """How far one judge agrees with people (or with `against`, another judge), as measured once.
 
-    measured_on: the day (UTC), as 2020-01-31.
+    measured_on: the day (UTC), as 2020-01-31. few_shot: there where the judge was shown examples; then all slices are
+    of held-out labels.
     """
 
     schema_: Literal["sciagent-calibration/1"] = Field("sciagent-calibration/1", alias="schema")
@@ -91,6 +120,7 @@ class Calibration(Model):
     raters: tuple[str, ...]
     labels_digest: Sha256
     slices: tuple[Slice, ...]
+    few_shot: FewShot | None = None
 
     @model_validator(mode="after")
     def _has_a_whole(self) -> Calibration:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..models.calibration import AgreementMeasured, Calibration, Measure, Slice
 from ..text import one_line
 from .columns import NOTHING, columns, count, number, percent
+from .few_shot import few_shot_lines
 
 _NAME = 26
 _MOST_LEVELS = 12
@@ -20,6 +21,7 @@ def calibration_text(found: Calibration, *, details: bool = False) -> str:
     ceilings = [part for part in found.slices if part.ceiling is not None]
     if ceilings:
         lines += ["", f"ceiling: how far {found.against} agree with each other", *_ceilings(ceilings)]
+    lines += few_shot_lines(found.few_shot) if found.few_shot is not None else []
     lines += [line for part in found.slices if details for line in _details(part)]
     open_ = sum(part.unanswered for part in found.slices if part.kind == "all")
     if open_:

@@ -7,7 +7,7 @@ a parameter out of place raises ValueError. numpy and scipy are imported on firs
 
 from __future__ import annotations
 
-from .agreement import Estimate, RaterAgreement, krippendorff_alpha, prevalence, rater_agreement
+from .agreement import Estimate, KappaGain, RaterAgreement, kappa_gain, krippendorff_alpha, prevalence, rater_agreement
 from .base import Cohort, Paired, Scores, pair, shared_tasks
 from .components import Component, Components, smallest_difference, tasks_needed, variance_components
 from .correlation import Correlation, Difficulty, correlate, difficulty
@@ -54,6 +54,7 @@ __all__ = [
     "Estimate",
     "Holm",
     "IntervalComparison",
+    "KappaGain",
     "Leads",
     "LeaveOut",
     "MeanDifference",
@@ -86,6 +87,7 @@ __all__ = [
     "difficulty",
     "equivalence",
     "holm",
+    "kappa_gain",
     "krippendorff_alpha",
     "leave_out",
     "mean_difference",

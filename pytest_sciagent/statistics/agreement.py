@@ -26,6 +26,8 @@ _LEAST_DEFINED = 0.9
 
 Pair = tuple[Hashable, float, float]
 """What is resampled together (a run), the first rater's score, the second's."""
+Triple = tuple[Hashable, float, float, float]
+"""What is resampled together (a run), the score that is believed, the score before a change, the score after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,58 @@ def rater_agreement(
         confusion=tuple(tuple(int(count) for count in row) for row in whole),
         reason=_few(len(rows)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KappaGain:
+    """Weighted kappa of two raters with the same first one, on the same `n` things in `runs` runs, and `gain`, the
+    second's less the first's: its interval is that of the paired difference."""
+
+    n: int
+    runs: int
+    before: Estimate
+    after: Estimate
+    gain: Estimate
+    reason: str | None = None
+
+
+def kappa_gain(
+    triples: Sequence[Triple],
+    *,
+    bootstraps: int = BOOTSTRAPS,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> KappaGain:
+    """How much better a rater agrees after a change than before it.
+
+    Each bootstrap draw takes both from the same runs, so that what runs have in common cancels.
+
+    Raises:
+        ValueError: a confidence outside 0..1.
+    """
+    import numpy as np
+
+    share("confidence", confidence)
+    if not triples:
+        open_ = Estimate(None)
+        return KappaGain(0, 0, open_, open_, open_, "there is no thing that both have scored")
+    scores = [tuple(round(score, DECIMALS) for score in (a, b, c)) for _, a, b, c in triples]
+    levels = sorted({score for said in scores for score in said})
+    at = {level: n for n, level in enumerate(levels)}
+    rows: dict[Hashable, Array] = {}
+    for (run, *_), (given, before, after) in zip(triples, scores, strict=True):
+        tables = rows.setdefault(run, np.zeros((2, len(levels), len(levels))))
+        tables[0, at[given], at[before]] += 1
+        tables[1, at[given], at[after]] += 1
+    values = np.array(levels)
+    measures: tuple[Callable[[Array], Array], ...] = (
+        lambda t: _kappa(t[..., 0, :, :], values),
+        lambda t: _kappa(t[..., 1, :, :], values),
+        lambda t: _kappa(t[..., 1, :, :], values) - _kappa(t[..., 0, :, :], values),
+    )
+    tables_by_run = [rows[run] for run in sorted(rows, key=str)]
+    before_, after_, gain = _estimates(tables_by_run, measures, bootstraps, seed, confidence)
+    return KappaGain(len(triples), len(rows), before_, after_, gain, _few(len(rows)))
 
 
 def krippendorff_alpha(

@@ -16,8 +16,8 @@ from test_readers import saved
 from pytest_sciagent.evidence import QuoteIndex, build_package
 from pytest_sciagent.evidence.artifacts import Artifacts, ReadingLimits
 from pytest_sciagent.evidence.isolation import Readers
-from pytest_sciagent.evidence.kept import Kept
 from pytest_sciagent.evidence.readers import Artifact, Unreadable
+from pytest_sciagent.evidence.recent import Recent
 from pytest_sciagent.findings import parse_findings
 from pytest_sciagent.models import Citation, System
 from pytest_sciagent.runs import Run, UnsafeFile
@@ -130,7 +130,7 @@ def test_readers_of_one_run_have_a_time_for_all_its_files(tmp_path: Path) -> Non
     st.integers(0, 60),
 )
 def test_what_is_kept_stays_within_its_weight(steps: list[tuple[int, int]], limit: int) -> None:
-    kept: Kept[int, int] = Kept(limit, lambda value: value)
+    kept: Recent[int, int] = Recent(limit, lambda value: value)
     last: dict[int, int] = {}
     for key, value in steps:
         assert kept.put(key, value) == value

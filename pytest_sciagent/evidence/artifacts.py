@@ -16,8 +16,8 @@ from ..runs import Run, UnsafeFile
 from ..text import clean
 from .delimited import decode
 from .isolation import Readers
-from .kept import Kept
 from .readers import Artifact, Unreadable, needs_isolation
+from .recent import Recent
 from .tables import Table
 
 MAX_ARTIFACT_BYTES = 64 * 1024 * 1024
@@ -71,8 +71,8 @@ class Artifacts:
         self.readers = readers or Readers()
         self._limits = limits or ReadingLimits()
         self._seconds_used = 0.0
-        self._artifacts: Kept[tuple[str, str], Artifact] = Kept(self._limits.kept_bytes, _weight)
-        self._texts: Kept[tuple[str, str], tuple[str, str]] = Kept(self._limits.kept_bytes, _text_weight)
+        self._artifacts: Recent[tuple[str, str], Artifact] = Recent(self._limits.kept_bytes, _weight)
+        self._texts: Recent[tuple[str, str], tuple[str, str]] = Recent(self._limits.kept_bytes, _text_weight)
         self._refused: dict[tuple[str, str], str] = {}
         self._textless: dict[str, str] = {}
 

@@ -9,7 +9,7 @@ from ..models import Citation
 from ..runs import UnsafeFile
 from ..text import clean, normalise_quote
 from .artifacts import KEPT_BYTES, Artifacts
-from .kept import Kept
+from .recent import Recent
 
 MIN_QUOTE = 12
 MIN_NUMERIC_QUOTE = 3
@@ -22,7 +22,7 @@ class QuoteIndex:
     def __init__(self, artifacts: Artifacts) -> None:
         self._artifacts = artifacts
         self._files = artifacts.run.files
-        self._texts: Kept[str, _Comparable] = Kept(KEPT_BYTES, lambda text: 3 * len(text.raw))
+        self._texts: Recent[str, _Comparable] = Recent(KEPT_BYTES, lambda text: 3 * len(text.raw))
 
     def verify(self, citation: Citation) -> Citation:
         """`citation` with `verified` set and, where found, its file's full path and its line as `place`."""

@@ -10,7 +10,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
+class Recent(Generic[K, V]):
     """Values by key: those used last, up to `limit` bytes as `weigh` tells them, and at least the last one."""
 
     def __init__(self, limit: int, weigh: Callable[[V], int]) -> None:

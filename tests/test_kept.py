@@ -66,6 +66,12 @@ def test_other_answers_give_other_verdicts(kept: Cohort, pytester: pytest.Pytest
     assert outcomes(kept.pytest(*SESSION)) != before
 
 
+def test_another_time_for_reading_takes_nothing(kept: Cohort, pytester: pytest.Pytester) -> None:
+    whole = _file(pytester.path).read_bytes()
+    kept.pytest(*SESSION, "--sciagent-reading-seconds=1e-9")
+    assert _file(pytester.path).read_bytes() != whole
+
+
 def test_a_part_is_not_kept(cohort: Cohort, pytester: pytest.Pytester) -> None:
     cohort.run(findings=2)
     cohort.record()

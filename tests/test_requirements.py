@@ -100,7 +100,7 @@ def test_a_criterion_of_the_run_is_decided_by_code_with_a_passage_that_stands_th
     result = looked_for(run, asked)
     assert (result.outcome, result.level) == ("decided", level)
     if level:
-        quotes = QuoteIndex(run)
+        quotes = QuoteIndex(Artifacts(run))
         assert any(quotes.verify(citation).verified for citation in result.citations)
 
 

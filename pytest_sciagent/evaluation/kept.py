@@ -52,8 +52,8 @@ _LIBRARIES = (
     "scipy",
     "wcmatch",
 )
-_STOPPED = b"was stopped"
-"""How receipts tell of a reader that took too long or died: another time it may not."""
+_STOPPED = (b"was stopped", b"the readers of this run have had their")
+"""How receipts tell of readers that took too long or died: another time they may not."""
 
 
 class KeptRun(Model):
@@ -109,7 +109,7 @@ def write_kept(files: KeptFiles, label: str, basis: str, kept: KeptRun) -> None:
         same = KeptRun.model_validate_json(content) == kept
     except ValueError:  # half of a character, which no file can hold
         return
-    if same and _STOPPED not in content:
+    if same and not any(words in content for words in _STOPPED):
         files.write(_name(label), basis, content)
 
 
@@ -134,6 +134,7 @@ def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str
         *(rubric.digest for rubric in rubrics),
         sha256_bytes(record.read_bytes()) if record.is_file() else "",
         judge,
+        repr(case.reading),
         json.dumps([case.canary, case.images, case.memory]),
         *(case.templates.digest(kind) for kind in sorted(case.templates.parts)),
         more,

@@ -96,3 +96,13 @@ def test_marks_and_hooks_of_others_are_heard(kept: Cohort, pytester: pytest.Pyte
     assert outcomes(result)["skipped"] == 1
     result.stdout.fnmatch_lines(["*HEARD runs/alpha/t1/run.json::finding_1::ev.half 0.5 True"])
     result.stdout.fnmatch_lines(["SKIPPED*not today"])
+
+
+def test_workers_leave_nothing(cohort: Cohort) -> None:
+    """Only they have loaded what decides in them."""
+    cohort.run(findings=2)
+    cohort.record()
+    cohort.pytest(*SESSION, "-n1")
+    assert not (cohort.root / KEPT).exists() or not list((cohort.root / KEPT).iterdir())
+    cohort.pytest(*SESSION)
+    assert _file(cohort.root).is_file()

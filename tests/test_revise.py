@@ -482,18 +482,15 @@ def test_handoff_harness_is_not_started_by_run(root: Path) -> None:
 
 
 REPOSITORY = Path(__file__).parent.parent
-INDUCED = REPOSITORY / "rubrics" / "induced" / "earth_carbon_record.yaml"
 
 
-@pytest.mark.skipif(not INDUCED.is_file(), reason="the induced rubric of the recorded revision is not here")
 def test_recorded_revision_by_a_language_model_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(REPOSITORY / "examples" / "revision", tmp_path / "revision")
-    shutil.copytree(INDUCED.parent, tmp_path / "rubrics")
     shutil.copytree(REPOSITORY / "runs" / "plain" / "earth_carbon_record", tmp_path / "round-0")
     before = load_json(tmp_path / "revision/earth_carbon_record/revision.json", RevisionRecord)
     monkeypatch.chdir(tmp_path)
     code, out, err = sciagent(
-        *("revise", "round-0", "--rubric", "rubrics/earth_carbon_record.yaml", "--allow-late-rubric"),
+        *("revise", "round-0", "--rubric", "revision/rubric/earth_carbon_record.yaml", "--allow-late-rubric"),
         *("--system-file", "revision/claude.yaml", "--rounds", "2", "-o", "revision/earth_carbon_record"),
         *("--judge", "handoff:claude-loop", "--judge-param", "layout=finding"),
         *("--final-judge", "handoff:claude-fresh", "--final-judge-param", "layout=finding"),

@@ -50,9 +50,14 @@ class Keeping:
     def keep(
         self, index: RunIndex, shown: Mapping[VerdictKey, Verdict], facts: RunFacts, answers: Iterable[str]
     ) -> None:
-        """Leave a run to later sessions, if it was tested wholly and nothing in its task's scripts failed."""
+        """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, and nobody but
+        the session's judge has judged it: workers alone know of a fixture that did."""
         from ..evaluation.kept import KeptRun, write_kept
+        from ..judging.panel import identities_of
 
+        judges = identities_of(self._state.judge)
+        if any(verdict.judge is not None and verdict.judge not in judges for verdict in shown.values()):
+            return
         basis = self._basis(index)
         case = self._state.case_of(index)
         if basis is None or self._files is None or case.about_run.problems or shown.keys() != self._expected(index):

@@ -49,7 +49,6 @@ class Board:
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
-        self._has_workers = state.config.pluginmanager.hasplugin("dsession")
         if state.options.outputs.otel:
             from .otel import check_otel
 
@@ -152,10 +151,14 @@ class Board:
         answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
         new = {entry.key for entry in self.state.fresh.get(index.label, ())}
         self._replayed += [entry for entry in answers if entry.key not in new]
-        if kept is None and facts is not None and may_ask and not self._has_workers:
+        if kept is None and facts is not None and may_ask and not self._has_workers():
             self.state.keeping.keep(index, verdicts, facts, keys)
         scripts = may_ask and len(verdicts) > 1  # a single item is no occasion for scripts to run
         return completed(result, case, answers, judge, self.state.words.mask, scripts=scripts)
+
+    def _has_workers(self) -> bool:
+        """Asked late: xdist registers its session after plugins are configured."""
+        return bool(self.state.config.pluginmanager.hasplugin("dsession"))
 
     def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
         """What a run is judged by; one that can't be judged needs none of its own."""

@@ -62,7 +62,7 @@ def test_report_options(one: Cohort) -> None:
     shown.stdout.fnmatch_lines_random(
         [
             f"PASSED {RUN}::finding_1::ev.full",
-            f"HALF {RUN}::finding_1::ev.half",
+            f"HALF {RUN}::finding_1::ev.half - The report speaks for level 0.5.",
             f"FAILED {RUN}::finding_1::rob.zero*",
             f"NOT ASSESSED {RUN}::finding_1::rob.open - unrecorded: no recorded verdict of handoff:tester",
         ]

@@ -87,7 +87,7 @@ def cli(context: click.Context) -> None:
     """Make tasks, run research agents on them, freeze what they leave, look after verdicts. Testing is pytest's work:
 
     \b
-        pytest --sciagent-run=runs/ -n 8
+        pytest --sciagent-run=runs/ --tb=no -rN
 
     Begin with `sciagent init`. Called without a command, sciagent tells the way from there in eight lines.
     """

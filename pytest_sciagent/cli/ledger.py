@@ -153,6 +153,7 @@ def ledger_import(
         sciagent ledger import answers.jsonl runs/ --as NAME
     """
     from ..judging.handoff import handoff_identity, read_answers, settle_answers
+    from ..judging.settle import missing_quotes
     from ..ledger import merge_entries, write_record
 
     judge = handoff_identity(name, layout)
@@ -168,7 +169,8 @@ def ledger_import(
             counts[entry.status] = counts.get(entry.status, 0) + 1
             if entry.status != "assessed":
                 who = f"{case.run.label} {entry.finding or 'run'} {entry.criterion_id}"
-                click.echo(f"{who}: {entry.status}: {clean(entry.reason, 300)}", err=True)
+                why = f"{missing_quotes(entry.citations)}: " if entry.status == "unverified" else ""
+                click.echo(f"{who}: {entry.status}: {clean(why + entry.reason, 400)}", err=True)
         if usable := [entry for entry in entries if entry.settles]:
             merged = merge_entries(case.ledger.entries, usable)
             written = write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)

@@ -121,6 +121,12 @@ def _earned(level: float, citations: Sequence[Citation]) -> tuple[Status, float 
     return "assessed", level
 
 
+def missing_quotes(citations: Sequence[Citation]) -> str:
+    """What is told of an answer whose level no passage carries: what was quoted, and from where."""
+    said = "; ".join(f"{one_line(c.quote, 80)!r} in {one_line(c.file, 80)}" for c in citations)
+    return f"{UNVERIFIED} ({said or 'nothing is cited'})"
+
+
 def verdict_from_entry(
     entry: LedgerEntry, criterion: Criterion, quotes: QuoteIndex, *, at_most: float = 1.0, facts: Receipt | None = None
 ) -> Verdict:
@@ -147,7 +153,7 @@ def verdict_from_entry(
     status, earned = _earned(level, citations)
     reason = entry.reason
     if status == "unverified":
-        reason, code = one_line(f"{UNVERIFIED}: {reason}", MAX_REASON), "unverified"
+        reason, code = one_line(f"{missing_quotes(citations)}: {reason}", MAX_REASON), "unverified"
     elif earned is not None and earned > at_most:
         earned, code = at_most, "bounded_by_facts"
     return Verdict(

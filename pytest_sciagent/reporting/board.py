@@ -254,7 +254,7 @@ class Board:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .terminal import write_outcomes, write_summary
 
-        write_outcomes(terminalreporter)
+        write_outcomes(terminalreporter, self.state.words)
         if self.results is not None:
             write_summary(terminalreporter, self.results, self.state.config.get_verbosity())
         elif self.state.asked:  # interrupted before anything was scored, but not before anything was paid

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..collection.status import HALF, NOT_ASSESSED
+from ..collection.told import told_by
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
 from ..text import clean, one_line
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
     import pytest
 
     from .results import Results, RunResult
+    from .words import Words
 
 BAR = 20
 WORST = 5
 DETAILS = 10
 
 
-def write_outcomes(reporter: pytest.TerminalReporter) -> None:
+def write_outcomes(reporter: pytest.TerminalReporter, words: Words) -> None:
     """What -r shows of half and not assessed: with passed ones (-rp, -rA) and with skipped ones (-rs, -rA)."""
     lines = []
     for category, word, option in ((HALF, "HALF", "p"), (NOT_ASSESSED, "NOT ASSESSED", "s")):
         for report in reporter.getreports(category) if reporter.hasopt(option) else []:
             text = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
+            told = told_by(report) if category == HALF else None
+            if told is not None and not isinstance(told.outcome, str):
+                text = words.line(told.outcome.reason, 200)
             lines.append(f"{word} {report.nodeid}{' - ' if text else ''}{one_line(text, 200)}")
     if lines:
         reporter.section("half and not assessed")

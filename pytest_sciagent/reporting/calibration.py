@@ -21,6 +21,9 @@ from .validity import PEOPLE
 Kind = Literal["criterion", "dimension", "all"]
 Thing = tuple[str, str, str, str]
 Scale = tuple[float, float]
+MOST_LEVELS = 200
+MOST_CELLS = 40_000_000
+"""Of all runs' tables together; eight bytes each."""
 COIN = "coin"
 """The name of a judge that draws among the scores that were given, all equally likely: the floor of every measure."""
 
@@ -100,6 +103,7 @@ def calibrate(
         SciagentError: the two have nothing in common, or score one thing on two scales.
     """
     things = _things(compared)
+    _check_size(things)
     slices = []
     for kind, name, scale, holds in _slices(compared.labels, dimensions or {}):
         chosen = {thing: said for thing, said in things.items() if holds(thing, scale)}
@@ -123,12 +127,31 @@ def _things(compared: Comparison) -> dict[tuple[Thing, Scale], _Thing]:
     scales: dict[Thing, Scale] = {}
     for label in compared.labels:
         _same_scale(label, scales.setdefault(label.thing, label.scale))
-        found.setdefault((label.thing, label.scale), _Thing()).given.append((label.rater.name, label.score))
+        given = found.setdefault((label.thing, label.scale), _Thing()).given
+        said = dict(given).get(label.rater.name) if label.rater.kind == "human" else None
+        if said is not None and said != label.score:
+            where = " ".join(part for part in label.thing[1:] if part)
+            raise SciagentError(
+                f"{label.rater.name} says both {said:g} and {label.score:g} of {where}: leave one of the two labels out"
+            )
+        if said is None:  # the same label twice, say in two files, counts once
+            given.append((label.rater.name, label.score))
     for label in compared.judged:
         if label.thing in scales:
             _same_scale(label, scales[label.thing])
             found[label.thing, label.scale].judged.append(label.score)
     return found
+
+
+def _check_size(things: Mapping[tuple[Thing, Scale], _Thing]) -> None:
+    """Every measure is made of tables of counts, a row and a column for each score that was given."""
+    levels = {round(score, 6) for said in things.values() for score in (*dict(said.given).values(), *said.judged)}
+    runs = len({key[0][:2] for key in things})
+    if len(levels) > MOST_LEVELS or runs * len(levels) ** 2 > MOST_CELLS:
+        raise SciagentError(
+            f"the labels hold {len(levels):,} different scores of {runs:,} runs, too many for tables of counts "
+            f"(at most {MOST_LEVELS} scores): round them to the steps of a scale"
+        )
 
 
 def _same_scale(label: Label, scale: Scale) -> None:

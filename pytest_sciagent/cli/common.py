@@ -98,6 +98,7 @@ def calibrations_of(path: Path | None, sources: Sources) -> Calibrations:
 
 def given_labels(paths: tuple[Path, ...], raters: Sequence[str] = ()) -> list[Label]:
     """The labels in files of JSON lines and in folders that `sciagent label` filled; of people only `raters`, if named.
+    One that stands in several files, word for word, counts once.
 
     Raises:
         SciagentError: with file and line, for what is no label; a rater who is not there.

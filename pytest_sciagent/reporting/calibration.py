@@ -111,6 +111,7 @@ def calibrate(
             slices.append(_slice(kind, name, scale, chosen, seed))
     if not slices:
         raise SciagentError(f"{bound.judge} and {compared.against} have judged nothing in common")
+    again, other = _said_again(things)
     return Calibration(
         plugin_version=version("pytest-sciagent"),
         measured_on=datetime.now(UTC).date().isoformat(),
@@ -119,6 +120,8 @@ def calibrate(
         raters=tuple(sorted({label.rater.name for label in compared.labels})),
         labels_digest=sha256_json(sorted((label.as_json() for label in compared.labels), key=str)),
         slices=tuple(slices),
+        again=again,
+        otherwise=other,
     )
 
 
@@ -127,15 +130,7 @@ def _things(compared: Comparison) -> dict[tuple[Thing, Scale], _Thing]:
     scales: dict[Thing, Scale] = {}
     for label in compared.labels:
         _same_scale(label, scales.setdefault(label.thing, label.scale))
-        given = found.setdefault((label.thing, label.scale), _Thing()).given
-        said = dict(given).get(label.rater.name) if label.rater.kind == "human" else None
-        if said is not None and said != label.score:
-            where = " ".join(part for part in label.thing[1:] if part)
-            raise SciagentError(
-                f"{label.rater.name} says both {said:g} and {label.score:g} of {where}: leave one of the two labels out"
-            )
-        if said is None:  # the same label twice, say in two files, counts once
-            given.append((label.rater.name, label.score))
+        found.setdefault((label.thing, label.scale), _Thing()).given.append((label.rater.name, label.score))
     for label in compared.judged:
         if label.thing in scales:
             _same_scale(label, scales[label.thing])
@@ -143,9 +138,22 @@ def _things(compared: Comparison) -> dict[tuple[Thing, Scale], _Thing]:
     return found
 
 
+def _said_again(things: Mapping[tuple[Thing, Scale], _Thing]) -> tuple[int, int]:
+    """How often one person labelled one thing once more, and how often with another score than first."""
+    again = other = 0
+    for said in things.values():
+        first: dict[str, float] = {}
+        for name, score in said.given:
+            again += name in first
+            other += first.setdefault(name, score) != score
+    return again, other
+
+
 def _check_size(things: Mapping[tuple[Thing, Scale], _Thing]) -> None:
     """Every measure is made of tables of counts, a row and a column for each score that was given."""
-    levels = {round(score, 6) for said in things.values() for score in (*dict(said.given).values(), *said.judged)}
+    levels = {
+        round(score, 6) for said in things.values() for score in (*(score for _, score in said.given), *said.judged)
+    }
     runs = len({key[0][:2] for key in things})
     if len(levels) > MOST_LEVELS or runs * len(levels) ** 2 > MOST_CELLS:
         raise SciagentError(

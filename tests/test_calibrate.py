@@ -218,6 +218,13 @@ BAD = label("s0/t1", "ev.full", 1.5)
         ([label("a", "c", 1), "", BAD], ("--judge", "y"), "labels.jsonl:3: score 1.5 is not on the scale 0..1"),
         ([""], ("--judge", "y"), "there is no label in"),
         ([label("a", "c", 1)], ("--judge", "coin", "--rubric", "small"), "--rubric belongs to runs"),
+        ([label("a", "c", 1)], ("--judge", ""), "--judge: name one"),
+        ([label("a", "c", 1)], ("--judge", "coin", "--rater", "ben"), "--rater ben: people in these files: ann"),
+        (
+            [label(f"r{n}", "c", n / 300) for n in range(300)],
+            ("--judge", "coin"),
+            "300 different scores of 300 runs, too many for tables of counts",
+        ),
         (
             [label("a", "c", 1), label("a", "c", 4, kind="judge", by="y", scale=[0, 5])],
             ("--judge", "y"),
@@ -232,6 +239,33 @@ def test_bad_labels_are_one_message(tmp_path: Path, lines: list[str], args: tupl
     assert (code, out) == (4, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_label_in_two_files_counts_once_and_labels_that_are_all_equal_say_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    lines = [label(f"r{n}", "c", 1) for n in range(6)]
+    path.write_text("\n".join([*lines, *(label(f"r{n}", "c", 1, kind="judge", by="y") for n in range(6))]), "utf-8")
+    (tmp_path / "again.jsonl").write_text("\n".join(lines), "utf-8")
+    found = measured(path, path, tmp_path / "again.jsonl", "--judge", "y")["all"]
+    assert found["agreement"]["n"] == 6
+    assert found["agreement"]["exact"]["value"] == 1
+    assert found["agreement"]["kappa"]["value"] is None
+    assert found["ceiling"] is None
+
+
+def test_what_one_person_labelled_twice_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    lines = [label("a", "c", 1), label("a", "c", 0), label("b", "c", 1), label("b", "c", 1), label("c", "c", 0)]
+    path.write_text("\n".join(lines), "utf-8")
+    code, out, err = sciagent("calibrate", path, "--judge", "coin")
+    assert (code, err) == (0, "")
+    assert "2 labels of what the same rater had labelled before, 1 with another score: all count" in out
+
+
+def test_an_empty_folder_of_labels_is_one_message(tmp_path: Path) -> None:
+    code, out, err = sciagent("calibrate", tmp_path, "--judge", "coin")
+    assert (code, out) == (4, "")
+    assert err == f"sciagent: there is no label in {tmp_path}\n"
 
 
 def test_a_calibration_that_no_session_can_use(cohort: Cohort) -> None:

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 from pages import start_browser
 from sample import OTHER, QUOTE, TESTER, Cohort, sciagent
 
 from pytest_sciagent.cli.label import LabelServer
+from pytest_sciagent.errors import SciagentError
 from pytest_sciagent.evaluation import Sources, open_case
 from pytest_sciagent.evaluation.labelling import Given, Labelling, labels_of_people
 from pytest_sciagent.rubrics import load_rubric
@@ -148,6 +150,47 @@ def test_disagreement_comes_first_and_answers_outlive_the_command(cohort: Cohort
     assert again.next() != first
 
 
+def test_two_who_label_at_once_lose_nothing_of_each_other(cohort: Cohort) -> None:
+    """Each command knows the folder as it was when it began."""
+    ann, ben = labelling(cohort), labelling(cohort, "ben")
+    for asked in (ann, ben, ann, ben):
+        key = asked.next()
+        assert key is not None
+        asked.take(key, Given(0, "no", "", ""))
+    given = [label.rater.name for label in labels_of_people(cohort.root / "labels")]
+    assert sorted(given) == ["ann", "ann", "ben", "ben"]
+    assert labelling(cohort).answered == 2
+
+
+def test_a_second_tab_takes_the_answer_back(cohort: Cohort) -> None:
+    asked = labelling(cohort)
+    key = next(iter(asked.questions))
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with served(asked) as server:
+        for level, quote in (("1", QUOTE), ("0", "")):  # the same question, still open in the other tab
+            body = urlencode({"key": key, "level": level, "file": "output/Result.md", "quote": quote, "do": "answer"})
+            connection = http.client.HTTPConnection(server.host)
+            connection.request("POST", f"/{server.secret}/answer", body, form)
+            assert connection.getresponse().status == 303
+    assert asked.answered == 1
+    assert [label.score for label in labels_of_people(cohort.root / "labels")] == [0.0]
+
+
+def test_a_folder_that_can_not_be_written_to_is_told(cohort: Cohort) -> None:
+    asked = labelling(cohort)
+    (cohort.root / "labels").write_text("a file in the way", "utf-8")
+    with pytest.raises(SciagentError, match="can't be written"):
+        asked.take(next(iter(asked.questions)), Given(0, "no", "", ""))
+
+
+def test_a_port_in_use_is_one_message(cohort: Cohort) -> None:
+    with served(labelling(cohort)) as server:
+        port = str(server.server_address[1])
+        code, out, err = sciagent("label", "runs", "--as", "ann", "--rubric", "small", "--port", port)
+    assert (code, out) == (4, "")
+    assert err == f"sciagent: port {port} can't be used: Address already in use\n"
+
+
 def test_two_raters_are_adjudicated(cohort: Cohort) -> None:
     for rater, level in (("ann", 1), ("ben", 0)):
         asked = labelling(cohort, rater)
@@ -225,6 +268,8 @@ def test_the_command_serves_until_it_is_interrupted(cohort: Cohort) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (("--as", ""), "a rater's name is words without a comma"),
+        (("--as", "ann,ben"), "a rater's name is words without a comma"),
         (("--adjudicate", "ann"), "name two raters, with a comma between them"),
         (("--adjudicate", "ann,ben"), "the two differ in nothing"),
         (("--judge", "handoff:nobody"), "nothing is recorded under the judge handoff:nobody"),

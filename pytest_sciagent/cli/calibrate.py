@@ -81,6 +81,8 @@ def calibrate(
     from ..reporting.few_shot import few_shot, held_out
     from ..reporting.validity import PEOPLE
 
+    if not judge.strip():
+        raise SciagentError("--judge: name one")
     if name is not None and not runs:
         raise SciagentError("--rubric belongs to runs: name them with --runs")
     given = given_labels(labels, raters)

@@ -98,6 +98,7 @@ def calibrations_of(path: Path | None, sources: Sources) -> Calibrations:
 
 def given_labels(paths: tuple[Path, ...], raters: Sequence[str] = ()) -> list[Label]:
     """The labels in files of JSON lines and in folders that `sciagent label` filled; of people only `raters`, if named.
+    One that stands in several files, word for word, counts once.
 
     Raises:
         SciagentError: with file and line, for what is no label; a rater who is not there.
@@ -105,9 +106,11 @@ def given_labels(paths: tuple[Path, ...], raters: Sequence[str] = ()) -> list[La
     from ..evaluation.labelling import labels_of_people
     from ..evaluation.labels import raters_of, read_labels
 
-    files = [path for path in paths if not path.is_dir()]
-    given = [label for path in paths if path.is_dir() for label in labels_of_people(path)]
+    files = [path for path in dict.fromkeys(paths) if not path.is_dir()]
+    given = [label for path in dict.fromkeys(paths) if path.is_dir() for label in labels_of_people(path)]
     given += read_labels(files) if files else []
+    if not given:
+        raise SciagentError(f"there is no label in {', '.join(map(str, paths))}")
     known = raters_of(given, "human")
     for rater in raters:
         if rater not in known:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..digest import sha256_json
+from ..errors import SciagentError
 from ..judging.clients import Reply
 from ..judging.judge import RecordedJudge
 from ..judging.panel import Panel
 from ..judging.requests import Request
 from ..judging.settle import settle
-from ..ledger import Ledger, merge_entries, write_record
+from ..ledger import Ledger, write_record
 from ..ledger.folders import records
 from ..models import CANARY, JudgeIdentity, JudgeUsage, Label, LedgerEntry, Rater, Rubric
 from .case import Case
@@ -21,10 +24,17 @@ from .labels import DATASET, LEVELS_SCALE
 
 HUMAN = "human"
 """The kind of a person's identity as a judge."""
+LOCK = ".lock"
 
 
 def person(name: str) -> JudgeIdentity:
-    """Who a person is in a ledger."""
+    """Who a person is in a ledger.
+
+    Raises:
+        SciagentError: a name by which nobody could be asked for.
+    """
+    if not name.strip() or "," in name or not name.isprintable():
+        raise SciagentError(f"a rater's name is words without a comma, not {name!r}")
     return JudgeIdentity(kind=HUMAN, model=name)
 
 
@@ -117,10 +127,29 @@ class Labelling:
         case = question.case
         entry = settle(question.request, self.rater, given.as_reply(), case.answers)
         if entry.settles:
-            ledger = self._labels[case.run.label]
-            ledger.add(entry)
-            write_record(self.folder, case.run.manifest, merge_entries(ledger.entries, [entry]))
+            with _alone(self.folder):
+                ledger = Ledger.load(self.folder, case.run.manifest)  # others may have labelled since
+                ledger.add(entry)
+                write_record(self.folder, case.run.manifest, ledger.entries)
+            self._labels[case.run.label] = ledger
         return entry
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing labels in `folder` meanwhile.
+
+    Raises:
+        SciagentError: the folder can't be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / LOCK).open("w")
+    except OSError as error:
+        raise SciagentError(f"can't be written: {error.strerror}", path=folder) from None
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def _id(question: Question) -> str:
@@ -143,7 +172,8 @@ def _rank(question: Question) -> int:
 
 
 def labels_of_people(folder: Path) -> list[Label]:
-    """What people have answered in a ledger folder, as labels.
+    """What people have answered in a ledger folder, as labels: of two answers of one person to one criterion of a
+    finding (asked in other words, say) the later.
 
     Raises:
         SciagentError: no such folder, or a record that can't be read.
@@ -151,6 +181,11 @@ def labels_of_people(folder: Path) -> list[Label]:
     found = []
     for _, record in records(folder):
         run = f"{record.system}/{record.task_id}" + ("" if record.repeat == 1 else f".r{record.repeat}")
+        last: dict[tuple[str | None, str, str], LedgerEntry] = {}
+        for entry in record.entries:
+            if entry.kind == "criterion" and entry.judge.kind == HUMAN and entry.level is not None:
+                thing = entry.finding, entry.criterion_id, entry.judge.model
+                last[thing] = max(last.get(thing, entry), entry, key=lambda one: one.time)
         found += [
             Label(
                 dataset=DATASET,
@@ -162,7 +197,7 @@ def labels_of_people(folder: Path) -> list[Label]:
                 scale=LEVELS_SCALE,
                 text=entry.reason or None,
             )
-            for entry in record.entries
-            if entry.kind == "criterion" and entry.judge.kind == HUMAN and entry.level is not None
+            for entry in last.values()
+            if entry.level is not None
         ]
     return found

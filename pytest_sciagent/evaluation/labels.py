@@ -15,13 +15,18 @@ DATASET = "sciagent"
 
 
 def read_labels(paths: Iterable[Path]) -> list[Label]:
-    """The labels in files of JSON lines, in their order.
+    """The labels in files of JSON lines, in their order. What an earlier file has word for word is left out of a later.
 
     Raises:
         SciagentError: with file and line, for what is no label; or no label at all.
     """
     given = list(paths)
-    found = [label for path in given for label in _read(path)]
+    found: list[Label] = []
+    known: set[str] = set()
+    for path in given:
+        told = [(label.model_dump_json(), label) for label in _read(path)]
+        found += [label for text, label in told if text not in known]
+        known.update(text for text, _ in told)
     if not found:
         raise SciagentError(f"there is no label in {', '.join(map(str, given))}")
     return found

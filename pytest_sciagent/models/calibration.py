@@ -109,7 +109,8 @@ class Calibration(Model):
     """How far one judge agrees with people (or with `against`, another judge), as measured once.
 
     measured_on: the day (UTC), as 2020-01-31. few_shot: there where the judge was shown examples; then all slices are
-    of held-out labels.
+    of held-out labels. again: labels of things that the same rater had labelled before; otherwise: those of them with
+    another score. All count.
     """
 
     schema_: Literal["sciagent-calibration/1"] = Field("sciagent-calibration/1", alias="schema")
@@ -121,6 +122,8 @@ class Calibration(Model):
     labels_digest: Sha256
     slices: tuple[Slice, ...]
     few_shot: FewShot | None = None
+    again: Size = 0
+    otherwise: Size = 0
 
     @model_validator(mode="after")
     def _has_a_whole(self) -> Calibration:

@@ -21,6 +21,9 @@ from .validity import PEOPLE
 Kind = Literal["criterion", "dimension", "all"]
 Thing = tuple[str, str, str, str]
 Scale = tuple[float, float]
+MOST_LEVELS = 200
+MOST_CELLS = 40_000_000
+"""Of all runs' tables together; eight bytes each."""
 COIN = "coin"
 """The name of a judge that draws among the scores that were given, all equally likely: the floor of every measure."""
 
@@ -100,6 +103,7 @@ def calibrate(
         SciagentError: the two have nothing in common, or score one thing on two scales.
     """
     things = _things(compared)
+    _check_size(things)
     slices = []
     for kind, name, scale, holds in _slices(compared.labels, dimensions or {}):
         chosen = {thing: said for thing, said in things.items() if holds(thing, scale)}
@@ -107,6 +111,7 @@ def calibrate(
             slices.append(_slice(kind, name, scale, chosen, seed))
     if not slices:
         raise SciagentError(f"{bound.judge} and {compared.against} have judged nothing in common")
+    again, other = _said_again(things)
     return Calibration(
         plugin_version=version("pytest-sciagent"),
         measured_on=datetime.now(UTC).date().isoformat(),
@@ -115,6 +120,8 @@ def calibrate(
         raters=tuple(sorted({label.rater.name for label in compared.labels})),
         labels_digest=sha256_json(sorted((label.as_json() for label in compared.labels), key=str)),
         slices=tuple(slices),
+        again=again,
+        otherwise=other,
     )
 
 
@@ -129,6 +136,30 @@ def _things(compared: Comparison) -> dict[tuple[Thing, Scale], _Thing]:
             _same_scale(label, scales[label.thing])
             found[label.thing, label.scale].judged.append(label.score)
     return found
+
+
+def _said_again(things: Mapping[tuple[Thing, Scale], _Thing]) -> tuple[int, int]:
+    """How often one person labelled one thing once more, and how often with another score than first."""
+    again = other = 0
+    for said in things.values():
+        first: dict[str, float] = {}
+        for name, score in said.given:
+            again += name in first
+            other += first.setdefault(name, score) != score
+    return again, other
+
+
+def _check_size(things: Mapping[tuple[Thing, Scale], _Thing]) -> None:
+    """Every measure is made of tables of counts, a row and a column for each score that was given."""
+    levels = {
+        round(score, 6) for said in things.values() for score in (*(score for _, score in said.given), *said.judged)
+    }
+    runs = len({key[0][:2] for key in things})
+    if len(levels) > MOST_LEVELS or runs * len(levels) ** 2 > MOST_CELLS:
+        raise SciagentError(
+            f"the labels hold {len(levels):,} different scores of {runs:,} runs, too many for tables of counts "
+            f"(at most {MOST_LEVELS} scores): round them to the steps of a scale"
+        )
 
 
 def _same_scale(label: Label, scale: Scale) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..models.calibration import AgreementMeasured, Calibration, Measure, Slice
 from ..text import one_line
-from .columns import NOTHING, columns, count, number, percent
+from .columns import NOTHING, columns, count, number, paragraph, percent
 from .few_shot import few_shot_lines
 
 _NAME = 26
@@ -26,6 +26,11 @@ def calibration_text(found: Calibration, *, details: bool = False) -> str:
     open_ = sum(part.unanswered for part in found.slices if part.kind == "all")
     if open_:
         lines += ["", f"{count(open_, 'label')} without a level of {found.bound.judge}: left out, not counted as wrong"]
+    if found.again:
+        told = (
+            f"{count(found.again, 'label')} of what the same rater had labelled before, {found.otherwise} with another"
+        )
+        lines += ["", *paragraph(f"{told} score: all count")]
     reasons = sorted({part.agreement.reason for part in found.slices if part.agreement.reason is not None})
     lines += ["", *reasons] if reasons else []
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from sample import QUOTE, RUBRIC, Cohort, outcomes
+from sample import QUOTE, RUBRIC, Cohort, outcomes, sciagent
 
 OWN = """\
 import pytest
@@ -522,3 +522,15 @@ def test_observers_hear_of_verdicts_and_scores_in_the_controller(cohort: Cohort,
         "alpha/t1 finding_1 rob.open None",
     ]
     assert json.loads(Path("scores.json").read_text()) == [{"alpha": "55.0..65.0"}, "met"]
+
+
+def test_a_task_with_placeholders_is_told_by_sessions_and_exports(cohort: Cohort) -> None:
+    """It is part of each prompt: somebody would be asked about it, perhaps for money."""
+    cohort.run()
+    objective = cohort.root / "tasks" / "t1" / "objective.md"
+    assert not [note for note in cohort.results("--sciagent-run=runs").get("notes", []) if "REPLACE" in note]
+    objective.write_text(objective.read_text("utf-8") + "\nREPLACE: say what to investigate.\n", "utf-8")
+    told = "task t1 still says REPLACE, also to judges; what is left: sciagent task check t1"
+    assert told in cohort.results("--sciagent-run=runs")["notes"]
+    code, _, err = sciagent("ledger", "export", "runs", "--as", "me", "--rubric", "small", "-o", "out.jsonl")
+    assert (code, err.strip()) == (0, f"warning: {told}")

@@ -108,11 +108,14 @@ def ledger_export(
     judge = handoff_identity(name, layout)
     chosen = rubrics_of(rubrics)
     lines: list[str] = []
+    warnings: set[str] = set()
     questions = 0
     for case in cases_of(runs, sources_of(tasks, folder, templates, canary=canary)):
         requests = open_requests(_questions(case, chosen, judge, draw), judge, case.answers)
         questions += len(requests)
         lines += export_lines(requests, judge)
+        if case.task is not None and case.task.unfinished is not None:
+            warnings.add(case.task.unfinished)
     write_atomically(output, "".join(f"{line}\n" for line in lines))
     told.say(
         f"{questions} open questions in {len(lines)} prompts, written to {output}",
@@ -120,6 +123,8 @@ def ledger_export(
         prompts=len(lines),
         path=str(output),
     )
+    for warning in sorted(warnings):
+        click.echo(f"warning: {warning}", err=True)
 
 
 @ledger.command("import")

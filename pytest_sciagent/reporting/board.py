@@ -186,6 +186,9 @@ class Board:
     def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""
         yield from self.state.notices
+        cases = (self.state.case_of(index) for index in self.state.indexes.values() if index.state == "sound")
+        unfinished = {case.task.unfinished for case in cases if case.task is not None}
+        yield from sorted(text for text in unfinished if text is not None)
         scoring = self.state.scoring_rubrics
         others = [rubric.id for rubric in self.state.rubrics if rubric not in scoring]
         if others:

@@ -15,10 +15,9 @@ from ..models.task import Provenance
 from ..runs.files import UnsafeFile, read_file, walk
 from ..text import one_line
 from .leaks import Hidden, Leak, Lines
-from .task import Task
+from .task import PLACEHOLDER, Task
 from .verification import FAMILIES, Verification, VerificationFailed
 
-PLACEHOLDER = "REPLACE"
 HIDDEN = "hidden"
 CARDS = 2
 _TABLES = (".csv", ".tsv", ".txt", ".dat")

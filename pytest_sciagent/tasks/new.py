@@ -11,7 +11,7 @@ from ..digest import sha256_bytes
 from ..documents import read_text
 from ..errors import SciagentError
 from ..ledger.store import write_atomically
-from .check import PLACEHOLDER
+from .task import PLACEHOLDER
 from .task import Task
 from .verification import FAMILIES
 

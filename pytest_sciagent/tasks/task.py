@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,8 @@ from ..models.prior_art import Hit, PriorArt
 from ..runs.files import UnsafeFile, read_file, walk
 
 MAX_HITS = 12
+PLACEHOLDER = "REPLACE"
+"""Stands where `sciagent task new` leaves the words to somebody."""
 
 
 class Task:
@@ -47,6 +50,14 @@ class Task:
                 f"{problem}; put the registered file back, or register this one with: sciagent task hash {self.path}",
                 path=self.path / "task.yaml",
             )
+
+    @property
+    def unfinished(self) -> str | None:
+        """What to tell where a place that needs somebody's words still holds what `sciagent task new` put there."""
+        words = (json.dumps(self.manifest.as_json()), self.objective, self.data_guide)
+        if any(PLACEHOLDER in text for text in words):
+            return f"task {self.id} still says {PLACEHOLDER}, also to judges; what is left: sciagent task check {self.id}"
+        return None
 
     def data_problems(self) -> Iterator[str]:
         """What keeps `data/` from being what `task.yaml` registers: missing, changed and unregistered files."""

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foreign_samples import RCB_TASK, rcb_run, rcb_task
 from loopback import Loopback
 from PIL import Image
 from sample import QUOTE, Cohort, answer, outcomes
 from test_live_judge import good, options
 
 from pytest_sciagent.evidence.artifacts import Artifacts
-from pytest_sciagent.evidence.figures import NOT_NAMED, ChosenFigures, Figures
+from pytest_sciagent.evidence.figures import NOT_ABOUT, NOT_NAMED, ChosenFigures, Figures
 from pytest_sciagent.evidence.isolation import Readers
 from pytest_sciagent.evidence.readers import Unreadable
 from pytest_sciagent.findings import parse_findings
@@ -210,6 +211,108 @@ def test_both_providers_are_sent_images_where_they_are_wanted(cohort: Cohort, ki
     assert second["evidence"]["figures"] == []
     assert again["runs"] == found["runs"]
     assert cohort.results("--sciagent-run=runs", code=0)["runs"] == plain["runs"]  # recorded apart
+
+
+def imported(cohort: Cohort) -> dict[str, bytes]:
+    """A run of a benchmark that has criteria about figures, imported; gives its figures by name."""
+    (cohort.root / "pytest.ini").write_text("[pytest]\n")
+    pictures = {name: picture(colour=colour) for name, colour in (("bands", "red"), ("overview", "blue"))}
+    rcb_task(cohort.root / "bench")
+    files = {f"report/images/{name}.png": data for name, data in pictures.items()}
+    rcb_run(cohort.root / "bench", "Physics_000_20260101_000000", files)
+    assert cohort.sciagent("import", "auto", "bench", "-o", "in", "-q")[0] == 0
+    return pictures
+
+
+def in_import(server: Loopback, *extra: str) -> list[str]:
+    url = f"--sciagent-base-url={server.openai_url}"
+    return [
+        "--sciagent-run=in/runs",
+        "--sciagent-tasks=in/tasks",
+        f"--sciagent-rubric=in/rubrics/researchclawbench.{RCB_TASK}.yaml",
+        "--sciagent-judge=openai:m",
+        url,
+        "--sciagent-images",
+        *extra,
+    ]
+
+
+CITED = [{"file": "output/report/report.md", "quote": "The gap closes at 4.1 units."}]
+WORDS = ("The gap closes at 4 units.", "The dispersion near the Dirac point depends on")
+
+
+def asked_about(request: dict[str, Any]) -> list[int]:
+    """Which criteria of the imported rubric a request asks."""
+    return [number for number, words in enumerate(WORDS) if words in json.dumps(request)]
+
+
+def alone(request: dict[str, Any], number: int) -> dict[str, Any]:
+    return {**good(request, number), "citations": CITED} if asked_about(request) else good(request, number)
+
+
+def together(request: dict[str, Any], number: int) -> dict[str, Any]:
+    return {f"Physics_000.c{n}": alone(request, number) for n in asked_about(request)} or good(request, number)
+
+
+def asked_with(server: Loopback) -> dict[int, list[bytes]]:
+    """The images that came with the question about each criterion of the imported rubric."""
+    found = [(n, [data for data, _ in images_of(r.json)]) for r in server.requests for n in asked_about(r.json)]
+    assert len(found) == len(dict(found))
+    return dict(found)
+
+
+@pytest.mark.parametrize("layout", ["item", "finding"])
+def test_a_criterion_is_asked_with_the_figures_that_the_import_found_for_it(cohort: Cohort, layout: str) -> None:
+    pictures = imported(cohort)
+    with Loopback(alone if layout == "item" else together) as server:
+        found = cohort.results(*in_import(server, f"--sciagent-layout={layout}"))
+        assert asked_with(server) == {
+            0: [pictures["bands"], pictures["overview"]],  # nothing is recorded: all that the report names
+            1: [pictures["bands"]],
+        }
+        (about,) = [json.dumps(r.json) for r in server.requests if asked_about(r.json) == [1]]
+    assert f"output/report/images/overview.png: {NOT_ABOUT}" in about
+    by_id = {verdict["criterion_id"]: verdict for verdict in found["runs"][0]["findings"][0]["criteria"]}
+    assert by_id["Physics_000.c1"]["receipt"]["facts"]["figures_shown"] == ["output/report/images/bands.png"]
+    assert by_id["Physics_000.c0"]["receipt"] is None
+
+
+def test_a_criterion_that_no_figure_speaks_to_is_asked_with_none(cohort: Cohort) -> None:
+    pictures = imported(cohort)
+    (record,) = (cohort.root / "in/figures").rglob("*.json")
+    record.write_text('{"Physics_000.c1": []}')
+    with Loopback(alone) as server:
+        cohort.pytest(*in_import(server))
+        assert asked_with(server) == {0: [pictures["bands"], pictures["overview"]], 1: []}
+        asked = len(server.requests)
+        record.unlink()
+        cohort.pytest(*in_import(server))  # asked again: it is shown something else; the other criterion is not
+        again = server.requests[asked:]
+    assert [[data for data, _ in images_of(r.json)] for r in again] == [[pictures["bands"], pictures["overview"]]]
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ("[1]", "*in/figures/Claude-Code/Physics_000.json*"),
+        (
+            '{"Physics_000.c1": [{"path": "output/x.png"}]}',
+            "*'output/x.png' is no file of the run Claude-Code/Physics_000*",
+        ),
+    ],
+)
+def test_a_record_of_figures_that_makes_no_sense_is_one_plain_message(
+    cohort: Cohort, record: str, message: str
+) -> None:
+    imported(cohort)
+    (place,) = (cohort.root / "in/figures").rglob("*.json")
+    place.write_text(record)
+    with Loopback(good) as server:
+        result = cohort.pytest(*in_import(server))
+        assert server.requests == []
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message])
+    assert "Traceback" not in result.stderr.str()
 
 
 def test_without_figures_the_option_changes_nothing(cohort: Cohort) -> None:

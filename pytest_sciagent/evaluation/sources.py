@@ -16,6 +16,7 @@ from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
 from ..runs import Run
+from ..runs.figure_record import recorded_figures
 from ..tasks import find_task, task_folders
 from .about_run import RerunWish
 from .case import Case
@@ -96,8 +97,8 @@ def open_case(
     """The run in the folder `path`, ready to be evaluated. New answers go to `record`, with the run's label.
 
     Raises:
-        SciagentError: its manifest, its task or its ledger can't be read, or a file of it only by a package that is not
-            installed.
+        SciagentError: its manifest, its task, its ledger or the record of its figures can't be read, or a file of it
+            only by a package that is not installed.
     """
     run = Run.load(path)
     check_packages(run.label, run.files)
@@ -115,6 +116,7 @@ def open_case(
         sources.rerun,
         sources.canary,
         sources.images,
+        recorded_figures(run) if sources.images else {},
         sources.templates,
         memory_of(run.manifest, sources.probes),
         sources.readers,

@@ -7,6 +7,7 @@ are sent as they were frozen.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -28,6 +29,7 @@ MAX_PIXELS = 25_000_000
 MAX_CAPTION = 500
 MAX_EMBEDDED = 200
 NOT_NAMED = "a figure that the finding does not name"
+NOT_ABOUT = "a figure that is not among those recorded for this criterion"
 _TYPES = {".png": ("PNG", "image/png"), ".jpg": ("JPEG", "image/jpeg"), ".jpeg": ("JPEG", "image/jpeg")}
 _EMBEDDED = re.compile(  # possessive throughout: a hostile report must not make it go back and forth
     r"!\[([^\[\]\n]{0,500}+)\]\(\s{0,3}+<?+[^)\s>]{1,300}+>?+[^)\n]{0,300}+\)"
@@ -68,16 +70,21 @@ class Figures:
         self._captions = _captions(artifacts.run)
         self._read: dict[str, Figure | str] = {}
 
-    def of(self, finding: Finding) -> ChosenFigures:
+    def of(self, finding: Finding, recorded: Sequence[str] | None = None) -> ChosenFigures:
         """The images that `finding` names, then those whose figure number its section speaks of, in the run's order:
-        at most `MAX_FIGURES`, together at most `MAX_TOTAL_BYTES`."""
+        at most `MAX_FIGURES`, together at most `MAX_TOTAL_BYTES`.
+
+        recorded: the figures that are about the criterion in question, best first. These are sent, and no others; None
+        where nothing is recorded.
+        """
         figures = [entry.path for entry in self._run.with_role("figure") if not is_drawing(entry.path)]
-        named = [path for path in figures if path in finding.artifacts]
-        numbers = _numbers(finding.section.text)
-        captioned = [p for p in figures if p not in named and numbers & _numbers(self._captions.get(p, ""))]
+        if recorded is None:
+            chosen, otherwise = self._spoken_of(finding, figures), NOT_NAMED
+        else:
+            chosen, otherwise = [path for path in dict.fromkeys(recorded) if path in figures], NOT_ABOUT
         sent: list[Figure] = []
-        left_out = dict.fromkeys((p for p in figures if p not in {*named, *captioned}), NOT_NAMED)
-        for path in [*named, *captioned]:
+        left_out = dict.fromkeys((path for path in figures if path not in chosen), otherwise)
+        for path in chosen:
             figure = self._figure(path)
             if isinstance(figure, str):
                 left_out[path] = figure
@@ -88,6 +95,12 @@ class Figures:
             else:
                 sent.append(figure)
         return ChosenFigures(tuple(sent), left_out)
+
+    def _spoken_of(self, finding: Finding, figures: Sequence[str]) -> list[str]:
+        named = [path for path in figures if path in finding.artifacts]
+        numbers = _numbers(finding.section.text)
+        captioned = [p for p in figures if p not in named and numbers & _numbers(self._captions.get(p, ""))]
+        return [*named, *captioned]
 
     def _figure(self, path: str) -> Figure | str:
         """The image at `path`, or why it is not sent."""

@@ -48,6 +48,7 @@ _LIBRARIES = (
     "pypdf",
     "PyYAML",
     "rapidfuzz",
+    "resvg-py",
     "rfc8785",
     "scipy",
     "wcmatch",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..checks import CheckContext, CheckResult, find_check
 from ..evidence.artifacts import ReadingLimits
+from ..evidence.figures import check_drawing
 from ..evidence.isolation import Readers
 from ..evidence.readers import check_packages
 from ..judging.prompts import PACKAGED, Templates
@@ -102,6 +103,8 @@ def open_case(
     """
     run = Run.load(path)
     check_packages(run.label, run.files)
+    if sources.images:
+        check_drawing(run)
     task = find_task(run.manifest.task_id, sources.task_folders)
     work = sources.work_entries.get(run.label, ())
     ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)

@@ -17,6 +17,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ro-crate": ("rocrate",),
         "science": ("h5py", "openpyxl", "pyarrow", "pypdf"),
         "signing": ("cryptography", "securesystemslib"),
+        "svg": ("resvg_py",),
     }
 )
 """The modules that each extra brings. `calibration` and `local` bring none: the core has all they take."""

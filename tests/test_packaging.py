@@ -178,12 +178,19 @@ def _session(cohort: Cohort, *options: str) -> tuple[int, str]:
     return int(result.ret), result.stderr.str()
 
 
+def _draw(cohort: Cohort) -> tuple[int, str]:
+    cohort.run(files={"figs/a.svg": "<svg/>"})
+    result = cohort.pytest("--sciagent-run=runs", "--sciagent-images")
+    return int(result.ret), result.stderr.str()
+
+
 USES: dict[str, Callable[[Cohort], tuple[int, str]]] = {
     "dask": lambda cohort: _session(cohort, "--sciagent-judge=openai:m", "--sciagent-dask=tcp://127.0.0.1:9"),
     "literature": _literature,
     "otel": lambda cohort: _session(cohort, "--sciagent-otel"),
     "ro-crate": _crate,
     "signing": _seal,
+    "svg": _draw,
 }
 
 

@@ -36,7 +36,8 @@ def open_about_criteria(
 
 
 def _question(case: Case, name: str, request: Request) -> Question:
-    return Question(request, case.answers, f"{name}::{request.finding}::{request.kind}", case.run.label)
+    group = f"{name}::{request.finding}::{request.kind}::{request.prefix}"
+    return Question(request, case.answers, group, case.run.label)
 
 
 def share_out(found: Iterable[tuple[Judge, Question]], clients: Iterable[tuple[Judge, Client, Terms]]) -> list[Asked]:

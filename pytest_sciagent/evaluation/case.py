@@ -25,6 +25,7 @@ from ..models import CANARY, Criterion, Finding, LedgerEntry, Model, Receipt, Ru
 from ..models.requirement import Requirement
 from ..plain import to_plain
 from ..runs import Run
+from ..runs.figure_record import Recorded
 from ..tasks import Task
 from ..text import one_line
 from .about_run import AboutRun, RerunWish, name_of
@@ -46,6 +47,7 @@ class Case:
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
     images: whether judges are sent figures as images.
+    figures: by criterion, those that are recorded to be about it, where judges are sent figures.
     templates: the words of the prompts.
     memory: what the run's model knew of the task beforehand, by a memory probe; None where there is none.
     readers, reading: the process that reads binary formats, and what the reading of the run may take (`Artifacts`).
@@ -61,6 +63,7 @@ class Case:
     rerun: RerunWish | None = None
     canary: bool = False
     images: bool = False
+    figures: Recorded = field(default_factory=dict)
     templates: Templates = PACKAGED
     memory: dict[str, JsonValue] | None = None
     readers: Readers | None = None
@@ -201,12 +204,16 @@ class Case:
         return verdict
 
     def _judged_receipt(self, criterion: Criterion, finding: Finding, result: CheckResult | None) -> Receipt | None:
-        """What stands beside a judge's verdict: the check's facts, and what in the evidence speaks to the judge."""
+        """What stands beside a judge's verdict: the check's facts, what in the evidence speaks to the judge, and which
+        figures were shown for this criterion, where that is recorded."""
         facts = dict(result.facts) if result is not None else {}
         flags = self.questions.flags(finding)
         if flags:
             facts["instructions_in_evidence"] = [asdict(flag) for flag in flags]
-        if not flags and result is None:
+        shown = self.questions.figures_for(criterion, finding)
+        if shown is not None:
+            facts["figures_shown"] = list(shown)
+        if result is None and not facts:
             return None
         source = f"check:{criterion.check or criterion.id}" if result is not None else "evidence"
         return Receipt(source=source, facts=facts)
@@ -253,7 +260,7 @@ class Case:
 
     @cached_property
     def questions(self) -> Questions:
-        return Questions(self.artifacts, self.task, self.report, self.templates, self.images)
+        return Questions(self.artifacts, self.task, self.report, self.templates, self.images, self.figures)
 
     def _request(self, criterion: Criterion, finding_id: str | None, result: CheckResult | None) -> Request:
         if finding_id is None:

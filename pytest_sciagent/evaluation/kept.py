@@ -48,6 +48,7 @@ _LIBRARIES = (
     "pypdf",
     "PyYAML",
     "rapidfuzz",
+    "resvg-py",
     "rfc8785",
     "scipy",
     "wcmatch",
@@ -135,7 +136,7 @@ def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str
         sha256_bytes(record.read_bytes()) if record.is_file() else "",
         judge,
         repr(case.reading),
-        json.dumps([case.canary, case.images, case.memory]),
+        json.dumps([case.canary, case.images, sorted(case.figures.items()), case.memory]),
         *(case.templates.digest(kind) for kind in sorted(case.templates.parts)),
         more,
     ]

@@ -38,7 +38,7 @@ class Planner:
         for request, waits in case.foreseen_questions(self._rubrics, RecordedJudge(known)):
             for draw in range(1, 1 + (1 if request.criterion_id == CANARY else draws)):
                 if case.answers.is_open(replace(request, draw=draw).key(judge)):
-                    group = f"{case.run.path}::{request.finding}::{draw}"
+                    group = f"{case.run.path}::{request.finding}::{request.prefix}::{draw}"
                     yield Open(request.kind, self._size(request), group, waits)
 
     def _size(self, request: Request) -> Size:

@@ -17,35 +17,46 @@ from ..judging.clients import Image, Prompt
 from ..judging.prompts import PACKAGED, Templates, answer_schema, figure_digest
 from ..judging.requests import Request
 from ..models import CANARY, Card, Criterion, Finding, Levels, QuestionKind
+from ..runs.figure_record import Recorded
 from ..tasks import Task
+
+Chosen = tuple[str, ...] | None
+"""The figures recorded for a criterion; None where nothing is."""
 
 
 @dataclass
 class Questions:
-    """Makes the questions of one run; what they share is made once. `images`: judges are sent figures as well."""
+    """Makes the questions of one run; what they share is made once.
+
+    images: judges are sent figures as well. recorded: those that are about a criterion, by its id; a criterion that is
+    not in it is asked with the figures that the finding speaks of.
+    """
 
     artifacts: Artifacts
     task: Task | None
     report: ParsedReport
     templates: Templates = PACKAGED
     images: bool = False
-    _packages: dict[str, EvidencePackage] = field(default_factory=dict)
-    _materials: dict[str, str] = field(default_factory=dict)
-    _shared: dict[str, tuple[str, str, tuple[Image, ...]]] = field(default_factory=dict)
+    recorded: Recorded = field(default_factory=dict)
+    _packages: dict[tuple[str, Chosen], EvidencePackage] = field(default_factory=dict)
+    _materials: dict[tuple[str, Chosen], str] = field(default_factory=dict)
+    _shared: dict[tuple[str, Chosen], tuple[str, str, tuple[Image, ...]]] = field(default_factory=dict)
     _canaries: dict[str, Request] = field(default_factory=dict)
     _flags: dict[Piece, tuple[Flag, ...]] = field(default_factory=dict)
     _flagged: dict[str, tuple[Flag, ...]] = field(default_factory=dict)
 
     def criterion(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Request:
         """What `criterion` asks about `finding`, given the facts that code found."""
+        recorded = self.recorded.get(criterion.id) if self.images else None
         return Request(
             kind="criterion",
             criterion_id=criterion.id,
             finding=finding.id,
             subject=criterion.digest,
-            evidence_digest=sha256_json({"material": self._material(finding), "facts": facts}),
-            make_prompt=lambda: self._criterion_prompt(criterion, finding, facts),
+            evidence_digest=sha256_json({"material": self._material(finding, recorded), "facts": facts}),
+            make_prompt=lambda: self._criterion_prompt(criterion, finding, facts, recorded),
             templates=self.templates,
+            prefix=sha256_json(recorded) if recorded is not None else "",
         )
 
     def canary(self, finding: Finding) -> Request:
@@ -82,43 +93,56 @@ class Questions:
     def _figures(self) -> Figures:
         return Figures(self.artifacts)
 
-    def package(self, finding: Finding) -> EvidencePackage:
-        """What judges are shown of the run for `finding`."""
-        if finding.id not in self._packages:
-            figures = self._figures.of(finding) if self.images else None
-            self._packages[finding.id] = build_package(self.artifacts, finding, self.report.shared, figures=figures)
-        return self._packages[finding.id]
+    def package(self, finding: Finding, recorded: Chosen = None) -> EvidencePackage:
+        """What judges are shown of the run for `finding`; with the figures of a criterion, where these are recorded."""
+        key = finding.id, recorded
+        if key not in self._packages:
+            figures = self._figures.of(finding, recorded) if self.images else None
+            self._packages[key] = build_package(self.artifacts, finding, self.report.shared, figures=figures)
+        return self._packages[key]
 
-    def _material(self, finding: Finding) -> str:
-        """The digest of what all criteria of a finding are shown: the task's words and the evidence package."""
-        if finding.id not in self._materials:
+    def figures_for(self, criterion: Criterion, finding: Finding) -> tuple[str, ...] | None:
+        """The files of the figures that `criterion` is asked with; None where it has none of its own."""
+        recorded = self.recorded.get(criterion.id)
+        if not self.images or recorded is None:
+            return None
+        return tuple(figure.path for figure in self.package(finding, recorded).figures)
+
+    def _material(self, finding: Finding, recorded: Chosen = None) -> str:
+        """The digest of what criteria of a finding are shown: the task's words and the evidence package."""
+        key = finding.id, recorded
+        if key not in self._materials:
             task = self.task
             shown = None
             if task is not None:
                 about = task.manifest
                 shown = [about.title, about.analysis_unit, about.t0, task.objective, task.data_guide]
-            parts = {"package": self.package(finding).digest, "task": shown}
-            if self.package(finding).figures:
+            package = self.package(finding, recorded)
+            parts = {"package": package.digest, "task": shown}
+            if package.figures:
                 parts["figures"] = figure_digest()
-            self._materials[finding.id] = sha256_json(parts)
-        return self._materials[finding.id]
+            self._materials[key] = sha256_json(parts)
+        return self._materials[key]
 
-    def _criterion_prompt(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object]) -> Prompt:
-        nonce, shared, images = self._prefix(finding)
+    def _criterion_prompt(
+        self, criterion: Criterion, finding: Finding, facts: Mapping[str, object], recorded: Chosen
+    ) -> Prompt:
+        nonce, shared, images = self._prefix(finding, recorded)
         last = self.templates.criterion(nonce, criterion, facts, finding)
         system = self.templates.system(nonce)
         return Prompt(system, shared, last, "verdict", answer_schema("criterion"), images=images)
 
-    def _prefix(self, finding: Finding) -> tuple[str, str, tuple[Image, ...]]:
-        """The mark of a finding's fences, and the text and images that all its criteria share: made once a session."""
-        if finding.id not in self._shared:
-            nonce, package, words = secrets.token_hex(8), self.package(finding), self.templates
+    def _prefix(self, finding: Finding, recorded: Chosen) -> tuple[str, str, tuple[Image, ...]]:
+        """The mark of a finding's fences, and the text and images that its criteria share: made once a session."""
+        key = finding.id, recorded
+        if key not in self._shared:
+            nonce, package, words = secrets.token_hex(8), self.package(finding, recorded), self.templates
             images = tuple(
                 Image(words.figure(nonce, number, len(package.figures), figure), figure.media_type, figure.data)
                 for number, figure in enumerate(package.figures, start=1)
             )
-            self._shared[finding.id] = nonce, words.shared(nonce, self.task, finding, package), images
-        return self._shared[finding.id]
+            self._shared[key] = nonce, words.shared(nonce, self.task, finding, package), images
+        return self._shared[key]
 
     def about_run(self) -> Iterator[Request]:
         """The questions about the whole run and its numbers: grouping, targets, recompute plans, novelty."""

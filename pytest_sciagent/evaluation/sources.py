@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..checks import CheckContext, CheckResult, find_check
 from ..evidence.artifacts import ReadingLimits
+from ..evidence.figures import check_drawing
 from ..evidence.isolation import Readers
 from ..evidence.readers import check_packages
 from ..judging.prompts import PACKAGED, Templates
@@ -16,6 +17,7 @@ from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
 from ..models import LedgerEntry
 from ..runs import Run
+from ..runs.figure_record import recorded_figures
 from ..tasks import find_task, task_folders
 from .about_run import RerunWish
 from .case import Case
@@ -96,11 +98,13 @@ def open_case(
     """The run in the folder `path`, ready to be evaluated. New answers go to `record`, with the run's label.
 
     Raises:
-        SciagentError: its manifest, its task or its ledger can't be read, or a file of it only by a package that is not
-            installed.
+        SciagentError: its manifest, its task, its ledger or the record of its figures can't be read, or a file of it
+            only by a package that is not installed.
     """
     run = Run.load(path)
     check_packages(run.label, run.files)
+    if sources.images:
+        check_drawing(run)
     task = find_task(run.manifest.task_id, sources.task_folders)
     work = sources.work_entries.get(run.label, ())
     ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)
@@ -115,6 +119,7 @@ def open_case(
         sources.rerun,
         sources.canary,
         sources.images,
+        recorded_figures(run) if sources.images else {},
         sources.templates,
         memory_of(run.manifest, sources.probes),
         sources.readers,

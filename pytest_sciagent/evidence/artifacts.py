@@ -144,6 +144,19 @@ class Artifacts:
         finally:
             self._seconds_used += self.readers.used_s - before
 
+    def draw(self, data: bytes, max_side: int, max_pixels: int) -> bytes:
+        """As `Readers.draw`, within the limits of the run.
+
+        Raises:
+            Unreadable: with the reason.
+        """
+        self._check_time()
+        before = self.readers.used_s
+        try:
+            return self.readers.draw(data, max_side, max_pixels)
+        finally:
+            self._seconds_used += self.readers.used_s - before
+
     # ---- reading
 
     def _artifact(self, path: str) -> Artifact:

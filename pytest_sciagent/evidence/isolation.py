@@ -6,6 +6,7 @@ libraries are loaded once, and a file that kills its reader kills no other's.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import math
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from ..text import one_line
+from .drawings import LIBRARIES, draw_svg
 from .media import decode_image
 from .readers import Artifact, Table, Unreadable, libraries, needs_isolation, read_artifact
 
@@ -137,6 +139,18 @@ class Readers:
         """
         return self._in_child({"image": [max_side, max_pixels]}, data, MAX_SECONDS, MAX_MEMORY).facts
 
+    def draw(self, data: bytes, max_side: int, max_pixels: int) -> bytes:
+        """An SVG as PNG (`draw_svg`), drawn in a child process that can open no file and no connection.
+
+        Raises:
+            Unreadable: as `draw_svg`; or the child died or was stopped.
+        """
+        facts = self._in_child({"draw": [max_side, max_pixels]}, data, MAX_SECONDS, MAX_MEMORY).facts
+        try:
+            return base64.b64decode(str(facts["png"]), validate=True)
+        except (KeyError, ValueError):
+            raise Unreadable("the reader was stopped: its answer makes no sense") from None
+
     def close(self) -> None:
         """End the process. The next file starts another."""
         if self._end is not None:
@@ -205,7 +219,8 @@ def _unpack(answer: bytes) -> Artifact:
         raise Unreadable("the reader was stopped: its answer makes no sense") from None
 
 
-def _limit(seconds: float, memory: int) -> None:
+def _limit(seconds: float, memory: int, closed: bool) -> None:
+    """`closed`: nothing more can be opened."""
     import resource
 
     limits = (
@@ -213,6 +228,7 @@ def _limit(seconds: float, memory: int) -> None:
         (resource.RLIMIT_CPU, math.ceil(seconds)),
         (resource.RLIMIT_FSIZE, MAX_ANSWER_BYTES),
         (resource.RLIMIT_CORE, 0),
+        *([(resource.RLIMIT_NOFILE, 0)] if closed else []),
     )
     for name, value in limits:
         # Not every system enforces every limit; the time limit of the parent always holds.
@@ -240,7 +256,7 @@ def main() -> None:
         request = json.loads(line)
         data = sys.stdin.buffer.read(request["bytes"])
         # Loaded here, once for all children: importing a library looks at no file of a run.
-        for name in libraries(request.get("path", ".png")):
+        for name in LIBRARIES if "draw" in request else libraries(request.get("path", ".png")):
             import_module(name)
         child = os.fork()
         if child == 0:
@@ -257,7 +273,7 @@ def _child(request: dict[str, Any], data: bytes, answer: int) -> NoReturn:
     try:
         os.close(0)
         os.close(1)
-        _limit(request["seconds"], request["memory"])
+        _limit(request["seconds"], request["memory"], closed="draw" in request)
         _write_all(answer, _read_packed(request, data))
         code = 0
     except Exception as error:
@@ -268,6 +284,8 @@ def _child(request: dict[str, Any], data: bytes, answer: int) -> NoReturn:
 
 def _read_packed(request: dict[str, Any], data: bytes) -> bytes:
     try:
+        if "draw" in request:
+            return _pack(draw_svg(data, *request["draw"]))
         image = request.get("image")
         return _pack(decode_image(data, *image) if image else read_artifact(request["path"], data))
     except Unreadable as error:

@@ -115,6 +115,8 @@ def build_package(
     ]
     sent = {figure.path for figure in figures.sent} if figures is not None else set()
     left_out += [note for path, note in unreadable.items() if path not in sent]
+    if figures is not None:
+        left_out += [f"{path}: as an image: {why}" for path, why in figures.left_out.items() if is_drawing(path)]
     inventory = [f"{f.path} ({f.role}, {f.bytes:,} bytes)" for f in run.manifest.files]
     sent_figures = figures.sent if figures is not None else ()
     return EvidencePackage(tuple(pieces), _listing(inventory), _listing(left_out), sent_figures)

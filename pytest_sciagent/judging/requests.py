@@ -36,6 +36,7 @@ class Request:
 
     subject: digest of the words that are asked about: the criterion, the card, or the findings' texts.
     evidence_digest: digest of all material the prompt shows, and of the facts given.
+    prefix: tells apart what the prompts of one finding show first; those of one prefix can be asked together.
     """
 
     kind: QuestionKind
@@ -46,6 +47,7 @@ class Request:
     make_prompt: Callable[[], Prompt] = field(compare=False, repr=False)
     draw: int = 1
     templates: TemplateSet = field(default=PACKAGED, compare=False, repr=False)
+    prefix: str = ""
 
     @property
     def template_digest(self) -> str:

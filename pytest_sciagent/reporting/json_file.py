@@ -166,7 +166,8 @@ def _finding(finding: FindingResult) -> dict[str, Any]:
 
 
 def _evidence(package: EvidencePackage) -> dict[str, Any]:
-    """What judges were shown of the run: which text, with which figures, and what was cut or left out."""
+    """What judges were shown of the run: which text, with which figures, and what was cut or left out. A criterion with
+    recorded figures of its own was shown those instead: its receipt names them (`figures_shown`)."""
     return {
         "digest": package.digest,
         "shown": [piece.label for piece in package.pieces],

@@ -13,6 +13,7 @@ from ...digest import sha256_bytes
 from ...models import System
 from ...models.run import RunStatus
 from ...runs import Run
+from ...runs.figure_record import record_place
 from ...runs.files import MAX_FILE_BYTES
 from ...runs.freeze import FreezeOptions
 from ...text import slug
@@ -94,11 +95,12 @@ def import_run(folder: Folder, source: Source, checklists: Mapping[str, Checklis
     label = into.loaded[-1].name
     checklist = checklists.get(meta.task_id)
     if report is not None and checklist is not None:
-        figures = match_figures(Run.load(place), checklist)
-        if figures:
+        figures, record = match_figures(Run.load(place), checklist), record_place(place)
+        if figures and record is not None:
             told = sum(bool(found) for found in figures.values())
             note = f"figures found for {told} of {len(figures)} criteria about figures"
-            into.write_json("figures", label, ("figures", *label.split("/")[:-1], f"{place.name}.json"), figures, note)
+            parts = record.relative_to(into.target.absolute()).parts
+            into.write_json("figures", label, parts, figures, note)
     return _scored(folder, source, meta, label)
 
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import random
+from collections import Counter
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
-from sample import Cohort, outcomes
+from sample import QUOTE, Cohort, outcomes
+
+from pytest_sciagent.evidence import QuoteIndex
+from pytest_sciagent.evidence.artifacts import Artifacts
+from pytest_sciagent.models import Citation
+from pytest_sciagent.runs import Run
+from pytest_sciagent.statistics import non_inferiority
 
 ODD = """
 import datetime, decimal, enum, pathlib
@@ -90,3 +99,31 @@ def test_a_pickle_in_a_ledger_or_cache_is_never_loaded(cohort: Cohort) -> None:
     assert result.ret == 4
     assert not marker.exists()
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 10, 40])
+def test_a_noisy_judge_alone_makes_no_more_false_alarms_than_stated(tasks: int) -> None:
+    """Base and head are alike, 15 % of the levels flip each time they are judged: 500 pull requests, 5 % of them may be
+    told to be worse, and that by 0 points already (the least margin)."""
+    draw = random.Random(tasks)
+    true = {f"t{task}": [draw.choice((0.0, 0.5, 1.0)) for _ in range(87)] for task in range(tasks)}
+
+    def judged() -> dict[str, float]:
+        return {
+            task: 100 * mean(draw.choice((0.0, 0.5, 1.0)) if draw.random() < 0.225 else level for level in levels)
+            for task, levels in true.items()
+        }
+
+    outcomes = Counter(non_inferiority(judged(), judged(), margin=0).outcome for _ in range(500))
+    assert outcomes["inferior"] <= 0.05 * 500 + 3 * (500 * 0.05 * 0.95) ** 0.5
+    assert outcomes["inconclusive"] > 0
+
+
+@pytest.mark.parametrize("joint", [" … ", "...", " [...] ", "; ", " "])
+def test_passages_that_are_joined_to_one_quote_stand_nowhere(cohort: Cohort, joint: str) -> None:
+    """Both halves stand in the report, with other words between them."""
+    quotes = QuoteIndex(Artifacts(Run.load(cohort.run(findings=1))))
+    words = QUOTE.split()
+    joined = " ".join(words[:3]) + joint + " ".join(words[4:])
+    assert quotes.verify(Citation(file="output/Result.md", quote=QUOTE)).verified
+    assert not quotes.verify(Citation(file="output/Result.md", quote=joined)).verified

@@ -108,7 +108,7 @@ class Board:
         from .results import Results, system_results
         from .spending import Spending, saved_by
 
-        tested = {node.split("::", 1)[0] for node in self._seen}
+        tested = self._tested()
         runs = tuple(
             self._run(index, may_ask=stopped is None)
             for nodeid, index in sorted(self._by_nodeid.items())
@@ -123,6 +123,10 @@ class Board:
         return Results(
             runs, systems, self.state.rubrics, judge, incomplete, notes=notes, spending=spending, validity=validity
         )
+
+    def _tested(self) -> set[str]:
+        """The node ids of the runs that a test of this session was about."""
+        return {node.split("::", 1)[0] for node in self._seen}
 
     def _spent(self) -> Spent:
         """What this session asked: by the pump, and by judges of the user's own."""
@@ -186,7 +190,8 @@ class Board:
     def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""
         yield from self.state.notices
-        cases = (self.state.case_of(index) for index in self.state.indexes.values() if index.state == "sound")
+        tested = (self._by_nodeid[nodeid] for nodeid in self._tested() if nodeid in self._by_nodeid)
+        cases = (self.state.case_of(index) for index in tested if index.state == "sound")
         unfinished = {case.task.unfinished for case in cases if case.task is not None}
         yield from sorted(text for text in unfinished if text is not None)
         scoring = self.state.scoring_rubrics

@@ -51,7 +51,7 @@ class Task:
                 path=self.path / "task.yaml",
             )
 
-    @property
+    @cached_property
     def unfinished(self) -> str | None:
         """What to tell where a place that needs somebody's words still holds what `sciagent task new` put there."""
         words = (json.dumps(self.manifest.as_json()), self.objective, self.data_guide)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..models import JudgeIdentity, JudgeUsage
 from .clients import Connection, Prompt, Reply, failed
@@ -14,12 +14,8 @@ from .sdk_client import (
     dict_or_empty,
     read_parameters,
     system_text,
-    text_or_none,
 )
 from .usage import count_of, usage_of
-
-if TYPE_CHECKING:
-    import httpx2
 
 DEFAULT_MAX_TOKENS = 8192
 """The API wants a limit. Thinking counts towards it, so it is far above what an answer takes."""
@@ -39,23 +35,15 @@ class AnthropicClient(SdkClient):
         SciagentError: an unknown or ill-typed parameter.
     """
 
+    path = "/v1/messages"
+
     def __init__(self, identity: JudgeIdentity, connection: Connection) -> None:
         import anthropic
-        import httpx2
 
-        super().__init__(identity, connection, anthropic)
-        self._parameters = read_parameters(identity, AnthropicParameters)
         # The SDK adds /v1 by itself; people know the URL of a compatible server with it.
         base_url = connection.base_url and connection.base_url.rstrip("/").removesuffix("/v1")
-        self._response_type = httpx2.Response
-        self.api = anthropic.AsyncAnthropic(base_url=base_url, **self._settings)
-
-    async def _send(self, prompt: Prompt) -> httpx2.Response:
-        # The plain call, as with the other SDK: the body is made and read here anyway.
-        response: httpx2.Response = await self.api.post(
-            "/v1/messages", cast_to=self._response_type, body=self.body(prompt)
-        )
-        return response
+        super().__init__(identity, connection, anthropic, anthropic.AsyncAnthropic, base_url)
+        self._parameters = read_parameters(identity, AnthropicParameters)
 
     def body(self, prompt: Prompt) -> dict[str, Any]:
         """See `SdkClient`."""
@@ -86,26 +74,24 @@ class AnthropicClient(SdkClient):
         return request | sampling | given.extra_body
 
     def _read(self, body: dict[str, Any]) -> Reply:
-        model, usage = text_or_none(body.get("model")), _usage(body)
         end = body.get("stop_reason")
         if not isinstance(body.get("content"), list):
-            return failed("provider_error", "the answer holds no content", model_returned=model, usage=usage)
+            return failed("provider_error", "the answer holds no content")
         if end in {"max_tokens", "model_context_window_exceeded"}:
-            return failed("truncated", f"cut short ({end})", model_returned=model, usage=usage)
+            return failed("truncated", f"cut short ({end})")
         if end == "refusal":
             details = dict_or_empty(body.get("stop_details"))
             words = [str(details[name]) for name in ("category", "explanation") if details.get(name)]
-            return failed("refused", ": ".join(words) or "the model refused", model_returned=model, usage=usage)
+            return failed("refused", ": ".join(words) or "the model refused")
         if end == "pause_turn":
-            return failed("truncated", "the model paused before its end", model_returned=model, usage=usage)
-        return answered(content_text(body["content"]), model, usage)
+            return failed("truncated", "the model paused before its end")
+        return answered(content_text(body["content"]))
 
-
-def _usage(body: dict[str, Any]) -> JudgeUsage:
-    """Anthropic counts cached input beside `input_tokens`; here input is all of it."""
-    usage = dict_or_empty(body.get("usage"))
-    fresh = count_of(usage.get("input_tokens"))
-    written = count_of(usage.get("cache_creation_input_tokens"))
-    cached = count_of(usage.get("cache_read_input_tokens"))
-    sent = None if fresh is None else fresh + (written or 0) + (cached or 0)
-    return usage_of(sent, usage.get("output_tokens"), cached)
+    def _usage(self, body: dict[str, Any]) -> JudgeUsage:
+        """Anthropic counts cached input beside `input_tokens`; here input is all of it."""
+        usage = dict_or_empty(body.get("usage"))
+        fresh = count_of(usage.get("input_tokens"))
+        written = count_of(usage.get("cache_creation_input_tokens"))
+        cached = count_of(usage.get("cache_read_input_tokens"))
+        sent = None if fresh is None else fresh + (written or 0) + (cached or 0)
+        return usage_of(sent, usage.get("output_tokens"), cached)

@@ -205,14 +205,6 @@ class Connection:
         return min(self.timeout_s * (self.max_retries + 1), max(self.timeout_s, MAX_DEADLINE_S))
 
 
-def failed(
-    status: Status,
-    detail: str,
-    *,
-    code: str | None = None,
-    fatal: bool = False,
-    model_returned: str | None = None,
-    usage: JudgeUsage | None = None,
-) -> Reply:
-    """A reply without text; `ask` fills in the latency."""
-    return Reply(None, status, detail, model_returned, usage or JudgeUsage(), 0.0, fatal, code)
+def failed(status: Status, detail: str, *, code: str | None = None, fatal: bool = False) -> Reply:
+    """A reply without text; the client fills in what else is known of it."""
+    return Reply(None, status, detail, None, JudgeUsage(), 0.0, fatal, code)

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, JsonValue
+from pydantic import JsonValue
 
 from ..models import JudgeIdentity, JudgeUsage, Model
 from .clients import Connection, Prompt, Reply, failed
 from .decisions import LEVELS
-from .sdk_client import SdkClient, answered, dict_or_empty, read_parameters, text_or_none
+from .sdk_client import SdkClient, answered, dict_or_empty, read_parameters, without
 from .usage import usage_of
-
-if TYPE_CHECKING:
-    import httpx2
-
-
-def _no_own_fields(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    if taken := sorted({"model", "input", "questions"} & extra.keys()):
-        raise ValueError(f"can't hold {', '.join(taken)}")
-    return extra
 
 
 class DecisionsParameters(Model):
     """What may be set for a judge of kind `decisions`."""
 
-    extra_body: Annotated[dict[str, JsonValue], AfterValidator(_no_own_fields)] = {}
+    extra_body: Annotated[dict[str, JsonValue], without("model", "input", "questions")] = {}
     """Further fields of the request."""
 
 
@@ -39,21 +30,13 @@ class DecisionsClient(SdkClient):
         SciagentError: an unknown or ill-typed parameter.
     """
 
+    path = "/decisions"
+
     def __init__(self, identity: JudgeIdentity, connection: Connection) -> None:
-        import httpx2
         import openai
 
-        super().__init__(identity, connection, openai)
+        super().__init__(identity, connection, openai, openai.AsyncOpenAI, connection.base_url)
         self._parameters = read_parameters(identity, DecisionsParameters)
-        self._response_type = httpx2.Response
-        self.api = openai.AsyncOpenAI(base_url=connection.base_url, **self._settings)
-
-    async def _send(self, prompt: Prompt) -> httpx2.Response:
-        # The plain call, which older versions of the SDK have too.
-        response: httpx2.Response = await self.api.post(
-            "/decisions", cast_to=self._response_type, body=self.body(prompt)
-        )
-        return response
 
     def body(self, prompt: Prompt) -> dict[str, Any]:
         """See `SdkClient`."""
@@ -72,16 +55,20 @@ class DecisionsClient(SdkClient):
         }
 
     def _read(self, body: dict[str, Any]) -> Reply:
-        model, usage = text_or_none(body.get("model")), _usage(body)
         answers = body.get("answers")
         if not isinstance(answers, list):
-            return failed("provider_error", "the answer holds no answers", model_returned=model, usage=usage)
+            return failed("provider_error", "the answer holds no answers")
         # Told as text, pair by pair: an id that is there twice is to be seen, as in a written answer.
         pairs = [
             f"{json.dumps(str(dict_or_empty(answer).get('name')))}: {json.dumps(_likelihoods(answer))}"
             for answer in answers
         ]
-        return answered(f"{{{', '.join(pairs)}}}", model, usage)
+        return answered(f"{{{', '.join(pairs)}}}")
+
+    def _usage(self, body: dict[str, Any]) -> JudgeUsage:
+        usage = dict_or_empty(body.get("usage"))
+        cached = dict_or_empty(usage.get("input_tokens_details")).get("cached_tokens")
+        return usage_of(usage.get("input_tokens"), usage.get("output_tokens"), cached)
 
 
 def _likelihoods(answer: Any) -> dict[str, Any]:
@@ -92,9 +79,3 @@ def _likelihoods(answer: Any) -> dict[str, Any]:
     listed = told.get("probabilities")
     pairs = [dict_or_empty(pair) for pair in listed] if isinstance(listed, list) else []
     return {"probabilities": {str(pair.get("label")): pair.get("probability") for pair in pairs}}
-
-
-def _usage(body: dict[str, Any]) -> JudgeUsage:
-    usage = dict_or_empty(body.get("usage"))
-    cached = dict_or_empty(usage.get("input_tokens_details")).get("cached_tokens")
-    return usage_of(usage.get("input_tokens"), usage.get("output_tokens"), cached)

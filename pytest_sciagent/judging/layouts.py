@@ -181,8 +181,8 @@ def take_apart(reply: Reply, ids: Sequence[str]) -> list[Reply]:
 
 
 def _unusable(reply: Reply, usage: JudgeUsage, code: str, why: str) -> Reply:
-    bad = failed("invalid", f"{code}: {why}", code=code, model_returned=reply.model_returned, usage=usage)
-    return replace(bad, latency_s=reply.latency_s)
+    bad = failed("invalid", f"{code}: {why}", code=code)
+    return replace(bad, model_returned=reply.model_returned, usage=usage, latency_s=reply.latency_s)
 
 
 def _answers(text: str, most: int) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..digest import sha256_bytes
 from ..models import JudgeIdentity, JudgeUsage
@@ -15,12 +15,8 @@ from .sdk_client import (
     dict_or_empty,
     read_parameters,
     system_text,
-    text_or_none,
 )
 from .usage import usage_of
-
-if TYPE_CHECKING:
-    import httpx2
 
 
 class OpenAIParameters(Parameters):
@@ -37,21 +33,13 @@ class OpenAIClient(SdkClient):
         SciagentError: an unknown or ill-typed parameter.
     """
 
+    path = "/chat/completions"
+
     def __init__(self, identity: JudgeIdentity, connection: Connection) -> None:
-        import httpx2
         import openai
 
-        super().__init__(identity, connection, openai)
+        super().__init__(identity, connection, openai, openai.AsyncOpenAI, connection.base_url)
         self._parameters = read_parameters(identity, OpenAIParameters)
-        self._response_type = httpx2.Response
-        self.api = openai.AsyncOpenAI(base_url=connection.base_url, **self._settings)
-
-    async def _send(self, prompt: Prompt) -> httpx2.Response:
-        # `chat.completions.create` walks through all of the prompt by its types first, which takes most of its time.
-        response: httpx2.Response = await self.api.post(
-            "/chat/completions", cast_to=self._response_type, body=self.body(prompt)
-        )
-        return response
 
     def body(self, prompt: Prompt) -> dict[str, Any]:
         """See `SdkClient`."""
@@ -84,26 +72,28 @@ class OpenAIClient(SdkClient):
         return request | given.extra_body
 
     def _read(self, body: dict[str, Any]) -> Reply:
-        model, usage = text_or_none(body.get("model")), _usage(body)
         choices = body.get("choices")
         choice = dict_or_empty(choices[0] if isinstance(choices, list) and choices else None)
         message = dict_or_empty(choice.get("message"))
         end = choice.get("finish_reason")
         if not message:
-            return failed("provider_error", "the answer holds no message", model_returned=model, usage=usage)
+            return failed("provider_error", "the answer holds no message")
         if end == "length":
-            return failed("truncated", "cut at the output limit", model_returned=model, usage=usage)
+            return failed("truncated", "cut at the output limit")
         if end == "content_filter":
-            return failed(
-                "refused", "stopped by the content filter", code="content_filter", model_returned=model, usage=usage
-            )
+            return failed("refused", "stopped by the content filter", code="content_filter")
         if refusal := message.get("refusal"):
-            return failed("refused", str(refusal), model_returned=model, usage=usage)
+            return failed("refused", str(refusal))
         if end == "error" or choice.get("error"):
             # A router that lost its provider half way answers 200 and says so in the choice.
             detail = str(dict_or_empty(choice.get("error")).get("message") or "the provider failed while answering")
-            return failed("provider_error", detail, model_returned=model, usage=usage)
-        return answered(content_text(message.get("content")), model, usage)
+            return failed("provider_error", detail)
+        return answered(content_text(message.get("content")))
+
+    def _usage(self, body: dict[str, Any]) -> JudgeUsage:
+        usage = dict_or_empty(body.get("usage"))
+        cached = dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")
+        return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
 
 
 def _parts(prompt: Prompt) -> list[dict[str, Any]]:
@@ -113,9 +103,3 @@ def _parts(prompt: Prompt) -> list[dict[str, Any]]:
         url = f"data:{image.media_type};base64,{image.base64}"
         parts += [{"type": "text", "text": image.label}, {"type": "image_url", "image_url": {"url": url}}]
     return [*parts, {"type": "text", "text": prompt.last}]
-
-
-def _usage(body: dict[str, Any]) -> JudgeUsage:
-    usage = dict_or_empty(body.get("usage"))
-    cached = dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")
-    return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
@@ -19,6 +18,7 @@ from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, Model
 from ..text import one_line
 from .clients import NO_KEY, Connection, Prompt, Reply, failed
+from .failures import SPENDING_WORDS, from_error, from_status, words_of
 from .quota import BYTES_PER_TOKEN, IMAGE_TOKENS, estimate_tokens
 from .usage import believed
 
@@ -33,28 +33,21 @@ DETAIL_CHARS = 500
 BUSY_STATUS = frozenset({429, 503, 529})
 MAX_BUSY_S = 120.0
 
-# Statuses that every further call would meet too. Some of them may also speak of one prompt, that it is refused or too
-# long: those cases are told apart by the provider's code and words.
-_FATAL_STATUS = frozenset({400, 401, 402, 403, 404, 422})
-_PROMPT_STATUS = frozenset({400, 403, 422})
-_REFUSAL_CODES = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-_REFUSAL_WORDS = re.compile(r"content[ _](filter|policy)|usage policy|was flagged", re.IGNORECASE)
-_TOO_LONG_WORDS = re.compile(
-    r"context.{0,20}(length|window|size)|(prompt|input|request).{0,40}too (long|large)", re.IGNORECASE
-)
-_SPENDING_WORDS = re.compile(
-    r"spend(ing)?[ _-](cap|limit)|(billing|credit|quota|budget).{0,30}(limit|exhausted|exceeded|reached|used up)"
-    r"|insufficient.{0,12}(credit|balance|quota|funds)",
-    re.IGNORECASE,
-)
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
+
+def without(*own: str) -> AfterValidator:
+    """Refuses further fields of a request that are named as those which the client fills itself."""
+
+    def check(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if taken := sorted(extra.keys() & own):
+            raise ValueError(f"can't hold {', '.join(taken)}")
+        return extra
+
+    return AfterValidator(check)
 
 
-def _no_own_fields(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    own = {"model", "messages", "system", "stream", "n", "response_format", "output_config", "tools", "tool_choice"}
-    if taken := sorted(own & extra.keys()):
-        raise ValueError(f"can't hold {', '.join(taken)}")
-    return extra
+_OWN_FIELDS = without(
+    "model", "messages", "system", "stream", "n", "response_format", "output_config", "tools", "tool_choice"
+)
 
 
 class Parameters(Model):
@@ -66,7 +59,7 @@ class Parameters(Model):
     temperature: float | None = None
     top_p: float | None = None
     reasoning_effort: str | None = None
-    extra_body: Annotated[dict[str, JsonValue], AfterValidator(_no_own_fields)] = {}
+    extra_body: Annotated[dict[str, JsonValue], _OWN_FIELDS] = {}
     """Further fields of the request, for servers that know more."""
 
 
@@ -104,35 +97,39 @@ _asking: ContextVar[_Asking] = ContextVar("asking")
 
 
 class SdkClient(ABC):
-    """What both SDKs share: deadline, gates, errors and reading of the body.
+    """What both SDKs share: how the SDK's client is made, deadline, gates, sending, errors and reading of the body.
 
     The body is read as plain JSON: a compatible server may send anything, and the SDKs' own types don't check it.
 
+    Args:
+        sdk: the module of the SDK.
+        make: its client's class.
+        base_url: where the server is; None for the provider's own API.
+
     Attributes:
+        path: where questions are posted.
         api: the SDK's own client.
         sdk_error: the class of all of the SDK's errors.
     """
 
-    api: Any
+    path: ClassVar[str]
 
-    def __init__(self, identity: JudgeIdentity, connection: Connection, sdk: Any) -> None:
+    def __init__(
+        self, identity: JudgeIdentity, connection: Connection, sdk: Any, make: Callable[..., Any], base_url: str | None
+    ) -> None:
         self.identity = identity
         self.on_busy: Callable[[float], None] | None = None
         self._connection = connection
         self._sdk = sdk
         self.sdk_error: type[Exception] = sdk.APIError.__base__  # OpenAIError or AnthropicError: all of them
         hooks: dict[str, list[Any]] = {"request": [self._before_attempt], "response": [self._after_attempt]}
-        # Whatever the SDK's two clients have in common.
-        self._settings: dict[str, Any] = {
-            "api_key": connection.api_key,
-            "timeout": sdk.Timeout(connection.timeout_s, connect=min(connection.timeout_s, CONNECT_TIMEOUT_S)),
-            "max_retries": connection.max_retries,
-            "http_client": _http_client(sdk, hooks),
-        }
-
-    @abstractmethod
-    async def _send(self, prompt: Prompt) -> httpx2.Response:
-        """The successful response; errors as the SDK raises them."""
+        self.api = make(
+            base_url=base_url,
+            api_key=connection.api_key,
+            timeout=sdk.Timeout(connection.timeout_s, connect=min(connection.timeout_s, CONNECT_TIMEOUT_S)),
+            max_retries=connection.max_retries,
+            http_client=_http_client(sdk, hooks),
+        )
 
     @abstractmethod
     def body(self, prompt: Prompt) -> dict[str, Any]:
@@ -140,7 +137,20 @@ class SdkClient(ABC):
 
     @abstractmethod
     def _read(self, body: dict[str, Any]) -> Reply:
-        """The reply in a body that holds no error."""
+        """The reply in a body that holds no error; model and usage are filled in."""
+
+    @abstractmethod
+    def _usage(self, body: dict[str, Any]) -> JudgeUsage:
+        """What the body says that the call took."""
+
+    async def _send(self, prompt: Prompt) -> httpx2.Response:
+        """The successful response; errors as the SDK raises them."""
+        import httpx2
+
+        # The SDKs' methods for their endpoints walk through all of a prompt by its types first, which takes most of
+        # their time; and this call older versions of them have too.
+        response: httpx2.Response = await self.api.post(self.path, cast_to=httpx2.Response, body=self.body(prompt))
+        return response
 
     async def close(self) -> None:
         """Close the connections."""
@@ -178,7 +188,7 @@ class SdkClient(ABC):
                 "invalid", "the prompt holds text that is not Unicode (a lone surrogate)", code="not_unicode"
             )
         except self.sdk_error as error:
-            reply = _from_error(error, self._sdk)
+            reply = from_error(error, self._sdk)
         else:
             reply = self._from_body(response.content.decode("utf-8", "replace"))
             sent = _sent_bytes(response.request) - asking.excess
@@ -217,12 +227,12 @@ class SdkClient(ABC):
         if status_code == 200:
             reply = self._from_json(body, str(body))
         else:
-            reply = _from_status(status_code, body, f"HTTP {status_code}: {_words(body)}")
+            reply = from_status(status_code, body, f"HTTP {status_code}: {words_of(body)}")
         return replace(reply, detail=self.safe(reply.detail))
 
     def failure(self, error: Exception) -> Reply:
         """The reply that an error of the SDK stands for."""
-        reply = _from_error(error, self._sdk)
+        reply = from_error(error, self._sdk)
         return replace(reply, detail=self.safe(reply.detail))
 
     def _from_body(self, text: str) -> Reply:
@@ -234,13 +244,13 @@ class SdkClient(ABC):
 
     def _from_json(self, body: Any, text: str) -> Reply:
         if not isinstance(body, dict):
-            why = "spending_cap" if _SPENDING_WORDS.search(text) else "not_an_answer"
+            why = "spending_cap" if SPENDING_WORDS.search(text) else "not_an_answer"
             return failed("provider_error", f"not a JSON answer: {text}", code=why)
         if body.get("error"):
             # Routers answer 200 and then meet an error; some tell its HTTP status as the code.
             code = dict_or_empty(body["error"]).get("code")
-            return _from_status(code if isinstance(code, int) else 200, body, _words(body))
-        return self._read(body)
+            return from_status(code if isinstance(code, int) else 200, body, words_of(body))
+        return replace(self._read(body), model_returned=text_or_none(body.get("model")), usage=self._usage(body))
 
     def safe(self, detail: str) -> str:
         """`detail` on one line of at most 500 characters, without the key."""
@@ -306,61 +316,11 @@ def _retry_after(response: httpx2.Response) -> float:
     return min(max(0.0, seconds), MAX_BUSY_S)  # in this order, NaN is 0
 
 
-def _from_error(error: Exception, sdk: Any) -> Reply:
-    """The failure that an error of an SDK stands for."""
-    if isinstance(error, sdk.APITimeoutError):
-        return failed("timeout", "the request timed out")
-    if isinstance(error, sdk.APIConnectionError):
-        return failed("provider_error", f"{error} {error.__cause__ or ''}", code="connection")
-    if not isinstance(error, sdk.APIStatusError):
-        return failed("provider_error", str(error))
-    words = _words(error.body) or str(error)
-    return _from_status(error.status_code, error.body, f"HTTP {error.status_code}: {words}")
-
-
-def _from_status(status_code: int, body: Any, detail: str) -> Reply:
-    code = _code(body)
-    spent = code in _QUOTA_CODES
-    if status_code == 429:
-        return failed("rate_limited", detail, code="spending_cap" if spent else None, fatal=spent)
-    if status_code in _PROMPT_STATUS:
-        if code in _REFUSAL_CODES or _REFUSAL_WORDS.search(detail):
-            return failed("refused", detail, code="refused" if code == "invalid_prompt" else "content_filter")
-        if _TOO_LONG_WORDS.search(f"{code} {detail}"):
-            return failed("provider_error", detail, code="prompt_too_long")
-    if spent or (status_code == 200 and _SPENDING_WORDS.search(detail)):
-        told = "spending_cap"
-    else:
-        told = "provider_error" if status_code == 200 else f"http_{status_code}"
-    return failed("provider_error", detail, code=told, fatal=status_code in _FATAL_STATUS or spent)
-
-
-def _error_of(body: Any) -> Any:
-    """The error in a body: with or without the `error` envelope, which one of the SDKs takes off."""
-    return body.get("error", body) if isinstance(body, dict) else body
-
-
-def _words(body: Any) -> str:
-    """The provider's own words for an error."""
-    error = _error_of(body)
-    if isinstance(error, dict):
-        message = error.get("message") or error.get("detail")
-        return message if isinstance(message, str) else json.dumps(error)
-    return "" if error is None else str(error)
-
-
-def _code(body: Any) -> str | None:
-    """The provider's code for an error: `code`, else `type`."""
-    error = _error_of(body)
-    code = (error.get("code") or error.get("type")) if isinstance(error, dict) else None
-    return code if isinstance(code, str) else None
-
-
-def answered(text: str, model_returned: str | None, usage: JudgeUsage) -> Reply:
-    """A reply with text, or the status `invalid` where the text is blank; `ask` fills in the latency."""
+def answered(text: str) -> Reply:
+    """A reply with text, or the status `invalid` where the text is blank; the client fills in the rest."""
     if not text.strip():
-        return failed("invalid", "the answer is empty", code="empty", model_returned=model_returned, usage=usage)
-    return Reply(text, "assessed", "", model_returned, usage, 0.0)
+        return failed("invalid", "the answer is empty", code="empty")
+    return Reply(text, "assessed", "", None, JudgeUsage(), 0.0)
 
 
 def system_text(prompt: Prompt, *, tell_schema: bool) -> str:

@@ -142,6 +142,13 @@ def is_one_run(folder: Folder) -> bool:
     return bool(_WHOLE & set(folder.files)) or ("data.json" in folder.files and "workspace" in folder.folders)
 
 
+def fault(error: ValidationError, *above: str | int) -> str:
+    """The first fault of a document: where it is, below `above`, and what is wrong."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(step) for step in (*above, *first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
 def parse_list(folder: Folder, path: str, model: type[M]) -> tuple[M, ...]:
     """A JSON array of documents.
 
@@ -156,9 +163,7 @@ def parse_list(folder: Folder, path: str, model: type[M]) -> tuple[M, ...]:
         try:
             found.append(model.model_validate(entry))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(step) for step in (index, *first["loc"]))
-            raise SciagentError(f"entry {where}: {first['msg']}", path=folder.path / path) from None
+            raise SciagentError(f"entry {fault(error, index)}", path=folder.path / path) from None
     return tuple(found)
 
 

@@ -24,6 +24,7 @@ from ..runs import UnsafeFile
 from ..runs.freeze import FreezeOptions, freeze
 from ..tasks import Task
 from ..text import one_line
+from .foreign import fault
 
 Kind = Literal["task", "run", "rubric", "labels", "result", "figures"]
 KINDS: tuple[Kind, ...] = ("task", "run", "rubric", "labels", "result", "figures")
@@ -77,9 +78,7 @@ class Gathering:
         except SciagentError as error:
             self.refuse(kind, name, Path(error.path) if error.path is not None else file, error.message)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(step) for step in first["loc"])
-            self.refuse(kind, name, file, f"{place}: {first['msg']}" if place else first["msg"])
+            self.refuse(kind, name, file, fault(error))
         except UnsafeFile as error:
             self.refuse(kind, name, file, str(error))
         except (ValueError, OverflowError, RecursionError) as error:  # hostile values that no model has caught

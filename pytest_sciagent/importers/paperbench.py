@@ -13,6 +13,7 @@ from ..models import Criterion, Dimension, Label, Levels, Rater, Rubric
 from ..models.rubric import Provenance
 from ..text import one_line, slug
 from .foreign import Folder, Foreign
+from .frames import curated
 from .gathering import Gathering
 
 DATASET = "paperbench"
@@ -111,31 +112,22 @@ def _rubric(paper: str, leaves: dict[Node, Fraction]) -> Rubric:
         )
         for category in categories
     }
-    return Rubric(
-        schema_="sciagent-rubric/1",
-        id=f"paperbench.{paper}",
-        version="1",
-        title=f"PaperBench rubric of {paper}",
-        kind="curated",
-        task_id=paper,
-        profile="weighted",
-        dimensions=tuple(
-            Dimension(id=slug(category), title=category, weight=weight[category]) for category in categories
-        ),
-        criteria=tuple(
-            Criterion(
-                id=slug(leaf.id),
-                number=str(number),
-                title=one_line(leaf.requirements, 200),
-                dimension=slug(leaf.task_category or _UNNAMED),
-                weight=float(share * 100),
-                question=f"Is this requirement met? {leaf.requirements}",
-                levels=_LEVELS,
-                judge=True,
-                provenance=Provenance(sources=(f"leaf {leaf.id}",)),
-            )
-            for number, (leaf, share) in enumerate(leaves.items(), 1)
-        ),
+    dimensions = (Dimension(id=slug(category), title=category, weight=weight[category]) for category in categories)
+    criteria = (_criterion(number, leaf, share) for number, (leaf, share) in enumerate(leaves.items(), 1))
+    return curated("paperbench", paper, f"PaperBench rubric of {paper}", "weighted", dimensions, criteria)
+
+
+def _criterion(number: int, leaf: Node, share: Fraction) -> Criterion:
+    return Criterion(
+        id=slug(leaf.id),
+        number=str(number),
+        title=one_line(leaf.requirements, 200),
+        dimension=slug(leaf.task_category or _UNNAMED),
+        weight=float(share * 100),
+        question=f"Is this requirement met? {leaf.requirements}",
+        levels=_LEVELS,
+        judge=True,
+        provenance=Provenance(sources=(f"leaf {leaf.id}",)),
     )
 
 

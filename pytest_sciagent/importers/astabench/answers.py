@@ -13,7 +13,7 @@ from ...models import System, Usage
 from ...runs.files import UnsafeFile, check_relative
 from ...runs.freeze import FreezeOptions
 from ...text import one_line, safe_name, slug
-from ..foreign import Folder, Foreign
+from ..foreign import Folder, Foreign, fault
 from ..gathering import Gathering, staged
 
 ANSWER_END = "-results.json"
@@ -83,8 +83,7 @@ def _results(answer: Any) -> _Results:
     try:
         return _Results.model_validate(answer["results"])
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise SciagentError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise SciagentError(fault(error)) from None
 
 
 def _answer_files(results: _Results, notes: list[str]) -> Iterator[tuple[str, bytes, float | None]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
-from ...errors import SciagentError
-from ...models import Criterion, Dimension, Levels, Rubric, TaskManifest
+from ...models import Criterion, Dimension, Levels, Rubric
 from ...models.rubric import EvidenceHints, Provenance
 from ...models.run import Role
 from ...text import one_line, slug
-from ..foreign import Folder, Foreign
-from ..gathering import Gathering, as_yaml
+from ..foreign import Folder, Foreign, parse_list
+from ..frames import as_page, curated, plain_manifest, task_files
+from ..gathering import Gathering
 
 _LEVELS = Levels(
     full="Met: the report says so, the code does it and the artifacts show it, each of the three wherever it should; "
@@ -64,16 +64,13 @@ class _Sample(Foreign):
     evaluation_rubric: tuple[_Element, ...] = Field(min_length=1)
 
 
-_SAMPLES = TypeAdapter(tuple[_Sample, ...])
-
-
 def import_samples(folder: Folder, name: str, into: Gathering) -> dict[str, Rubric]:
-    try:
-        samples = _SAMPLES.validate_python(folder.json(name))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SciagentError(f"entry {where}: {first['msg']}", path=folder.path / name) from None
+    """Import the samples of a file as tasks; gives their rubrics by task id.
+
+    Raises:
+        SciagentError: a file that can't be read, or an entry that is no sample.
+    """
+    samples = parse_list(folder, name, _Sample)
     found = {}
     for sample in samples:
         with into.attempt("task", sample.id, folder.path / name):
@@ -87,19 +84,8 @@ def import_samples(folder: Folder, name: str, into: Gathering) -> dict[str, Rubr
 
 
 def _task_files(id: str, sample: _Sample) -> dict[str, bytes]:
-    manifest = TaskManifest(
-        schema_="sciagent-task/1",
-        id=id,
-        title=sample.id,
-        domain="machine_learning",
-        analysis_unit="not stated",
-        licence="not stated",
-    )
-    return {
-        "task.yaml": as_yaml(manifest).encode(),
-        "objective.md": (sample.problem_description.strip() + "\n").encode("utf-8", "replace"),
-        "DATA_GUIDE.md": b"The task brings no data of its own.\n",
-    }
+    manifest = plain_manifest(id, sample.id, "machine_learning", {})
+    return task_files(manifest, as_page(sample.problem_description), b"The task brings no data of its own.\n", {})
 
 
 def _rubric(task_id: str, sample: _Sample) -> Rubric:
@@ -110,17 +96,8 @@ def _rubric(task_id: str, sample: _Sample) -> Rubric:
     ]
     kinds = list(dict.fromkeys(criterion.dimension for criterion in criteria))
     counts = {kind: sum(criterion.dimension == kind for criterion in criteria) for kind in kinds}
-    return Rubric(
-        schema_="sciagent-rubric/1",
-        id=f"astabench.{task_id}",
-        version="1",
-        title=f"AstaBench rubric of {sample.id}",
-        kind="curated",
-        task_id=task_id,
-        profile="required",
-        dimensions=tuple(Dimension(id=kind, weight=counts[kind]) for kind in kinds),
-        criteria=tuple(criteria),
-    )
+    dimensions = [Dimension(id=kind, weight=counts[kind]) for kind in kinds]
+    return curated("astabench", task_id, f"AstaBench rubric of {sample.id}", "required", dimensions, criteria)
 
 
 def _criteria(id: str, number: int, element: _Element) -> Iterator[Criterion]:

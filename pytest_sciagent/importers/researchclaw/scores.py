@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ...errors import SciagentError
 from ...models import Criterion, Label, Levels, Rater
 from ...scoring import Interval, score_checklist
-from ..foreign import Folder, Foreign
+from ..foreign import Folder, Foreign, fault
 from ..gathering import Gathering
 from .tasks import criterion_id
 
@@ -136,12 +135,10 @@ def import_history(folder: Folder, into: Gathering) -> None:
         SciagentError: a history that can't be read, or a total that its items don't give.
     """
     path = folder.path / HISTORY
-    plain: Any = folder.json(HISTORY)
     try:
-        history = _History.validate_python(plain)
+        history = _History.validate_python(folder.json(HISTORY))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise SciagentError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", path=path) from None
+        raise SciagentError(fault(error), path=path) from None
     labels: list[Label] = []
     versions = failed = 0
     for run_id, scores in history.items():

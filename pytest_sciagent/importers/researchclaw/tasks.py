@@ -9,15 +9,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...digest import sha256_bytes
 from ...errors import SciagentError
-from ...models import Criterion, DataFile, Dimension, Levels, Rubric, TaskManifest
+from ...models import Criterion, Dimension, Levels, Rubric
 from ...models.rubric import EvidenceHints, Provenance
 from ...text import slug
 from ..foreign import Folder, Foreign, parse_list, regular_files
-from ..gathering import Gathering, as_yaml
+from ..frames import NOT_STATED, as_page, curated, plain_manifest, task_files
+from ..gathering import Gathering
 
-NOT_STATED = "not stated"
 _INFO = ("task_info.json", "info.json")
 _CHECKLIST = ("target_study/checklist.json", "checklist.json")
 _LEVELS = Levels(
@@ -100,21 +99,9 @@ def import_task(folder: Folder, documents: Documents, into: Gathering) -> Checkl
         data = {path: b for path, b, _ in regular_files(folder, "data")} if "data" in folder.folders else {}
         named = {entry.path.removeprefix("./") for entry in info.data}
         missing = sorted(path for path in named if path not in data and not any(p.startswith(f"{path}/") for p in data))
-        manifest = TaskManifest(
-            schema_="sciagent-task/1",
-            id=id,
-            title=folder.path.name,
-            domain=folder.path.name.rsplit("_", 1)[0] or NOT_STATED,
-            analysis_unit=NOT_STATED,
-            licence=NOT_STATED,
-            files=tuple(DataFile(path=p, bytes=len(b), sha256=sha256_bytes(b)) for p, b in sorted(data.items())),
-        )
-        files = {
-            "task.yaml": as_yaml(manifest).encode(),
-            "objective.md": (info.task.strip() + "\n").encode(),
-            "DATA_GUIDE.md": _guide(info).encode(),
-            **data,
-        }
+        domain = folder.path.name.rsplit("_", 1)[0] or NOT_STATED
+        manifest = plain_manifest(id, folder.path.name, domain, dict(sorted(data.items())))
+        files = task_files(manifest, as_page(info.task), _guide(info).encode("utf-8", "replace"), data)
         notes = [f"{len(missing)} of {len(named)} data files it names are not here: {', '.join(missing[:3])}"]
         into.write_task(id, files, *(notes if missing else ()))
     return checklist
@@ -134,16 +121,13 @@ def _checklist(folder: Folder, documents: Documents, task_id: str) -> Checklist:
     weights: Mapping[str, float] = {
         kind: round(sum(i.weight for i in items if i.type == kind), 9) for kind in ("text", "image")
     }
-    rubric = Rubric(
-        schema_="sciagent-rubric/1",
-        id=f"researchclawbench.{task_id}",
-        version="1",
-        title=f"ResearchClawBench checklist of {folder.path.name}",
-        kind="curated",
-        task_id=task_id,
-        profile="checklist100",
-        dimensions=tuple(Dimension(id=kind, weight=weight) for kind, weight in weights.items() if weight),
-        criteria=tuple(_criterion(task_id, index, item) for index, item in enumerate(items)),
+    rubric = curated(
+        "researchclawbench",
+        task_id,
+        f"ResearchClawBench checklist of {folder.path.name}",
+        "checklist100",
+        (Dimension(id=kind, weight=weight) for kind, weight in weights.items() if weight),
+        (_criterion(task_id, index, item) for index, item in enumerate(items)),
     )
     return Checklist(task_id, items, rubric)
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from ...digest import sha256_bytes
 from ...documents import MAX_BYTES
 from ...errors import SciagentError
-from ...models import DataFile, TaskManifest, Variable
+from ...models import TaskManifest, Variable
 from ...runs.files import MAX_FILE_BYTES, UnsafeFile, check_relative
 from ..foreign import MAX_TOTAL, Folder, Foreign
-from ..gathering import Gathering, as_yaml
+from ..frames import NOT_STATED, data_files, task_files
+from ..gathering import Gathering
 from .hidden import hidden_half
 from .registry import OTHER_NAMES, TASKS
 
@@ -20,7 +21,6 @@ MANIFEST = "data_manifest.json"
 ANCHORS = "validation_anchors.json"
 REGISTRY = "registry.json"
 OBJECTIVE, GUIDE = "ResearchObjective.md", "DATA_GUIDE.md"
-NOT_STATED = "not stated"
 
 
 class _File(Foreign):
@@ -120,9 +120,9 @@ def _import_task(folder: Folder, material: Material, into: Gathering) -> None:
         analysis_unit=manifest.analysis_unit,
         licence=manifest.license_boundary,
         variables=variables,
-        files=tuple(DataFile(path=path, bytes=len(b), sha256=sha256_bytes(b)) for path, b in data.items()),
+        files=data_files(data),
     )
-    files = {"task.yaml": as_yaml(task).encode(), "objective.md": objective, "DATA_GUIDE.md": guide, **data}
+    files = task_files(task, objective, guide, data)
     if id in material.hidden:
         half = hidden_half(material.hidden[id], manifest)
         files |= half.files

@@ -447,7 +447,7 @@ def test_a_suite_goes_on_where_it_was_interrupted(lab: Lab, monkeypatch: pytest.
     from pytest_sciagent.harnesses import session
 
     begun = []
-    whole = session._turns
+    whole = session.take_turns
 
     def interrupted(state: Any) -> None:
         begun.append(state)
@@ -455,11 +455,11 @@ def test_a_suite_goes_on_where_it_was_interrupted(lab: Lab, monkeypatch: pytest.
             raise KeyboardInterrupt
         whole(state)
 
-    monkeypatch.setattr(session, "_turns", interrupted)
+    monkeypatch.setattr(session, "take_turns", interrupted)
     _, err = lab.run("-n", "3", code=2)
     assert "interrupted" in err
     assert sorted(p.name for p in (lab.root / "runs/sys").iterdir()) == ["t1"]
-    monkeypatch.setattr(session, "_turns", whole)
+    monkeypatch.setattr(session, "take_turns", whole)
     out, _ = lab.run("-n", "3", code=0)
     assert "[1/3] t1: kept, completed" in out
     assert [lab.frozen(name).repeat for name in ("t1", "t1.r2", "t1.r3")] == [1, 2, 3]

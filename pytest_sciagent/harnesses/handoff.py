@@ -14,7 +14,8 @@ from ..runs.freeze import FreezeOptions, Frozen, freeze, hash_inputs
 from ..tasks.delivery import problems
 from ..tasks.workspace import open_workspace
 from ..text import one_line
-from .session import Job, has_no_report, now
+from .agent import Job, now
+from .session import has_no_report
 
 WORKSPACE, DONE = "workspace", "done.json"
 ADAPTER = "handoff"

@@ -17,7 +17,7 @@ from ..models.probe import Probe, ProbeAnswer, Recalled, Said
 from ..tasks import Task
 from ..tasks.leaks import Hidden, Lines
 from ..text import clean
-from .session import now
+from .agent import now
 
 MAX_TEXT = 20_000
 MAX_NUMBERS = 100

@@ -28,7 +28,8 @@ from ..runs.freeze import FreezeOptions, Frozen, freeze
 from ..tasks import Task
 from ..tasks.check import shared_rows
 from ..tasks.workspace import HOLDOUT, Workspace, assemble_second
-from .session import Job, Tell, now, run_job
+from .agent import Job, Tell, now
+from .session import run_job
 from .suite import move_away
 
 SUFFIX = "stage2"

@@ -16,7 +16,8 @@ from ..models.system import SystemFile
 from ..runs import Run
 from ..tasks import Task
 from .adapters import adapter_of
-from .session import Job, Tell, run_job
+from .agent import Job, Tell
+from .session import run_job
 
 REPLACED = ".replaced"
 State = Literal["done", "kept"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import SciagentError
-from ..harnesses.session import Tell
+from ..harnesses.agent import Tell
 from ..models import Usage
 from ..models.revision import Arm, RevisionRecord
 from ..runs import Run

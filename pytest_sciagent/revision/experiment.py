@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..documents import line_of, load_yaml
 from ..errors import SciagentError
-from ..harnesses.session import Job, Tell
+from ..harnesses.agent import Job, Tell
 from ..harnesses.suite import run_suite
 from ..judging.identity import parse_identity
 from ..layout import MANIFEST

@@ -14,7 +14,7 @@ from typing import Literal
 
 from ..documents import load_json
 from ..errors import SciagentError
-from ..harnesses.session import Tell
+from ..harnesses.agent import Tell
 from ..ledger.store import write_atomically
 from ..models.revision import FinalScore, RevisionRecord, RoundRecord, Stopped
 from ..runs import Run

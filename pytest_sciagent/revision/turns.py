@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..errors import SciagentError
 from ..harnesses import handoff
-from ..harnesses.session import Job, Tell, run_job
+from ..harnesses.agent import Job, Tell
+from ..harnesses.session import run_job
 from ..harnesses.suite import move_away
 from ..harnesses.system import digest_of, load_system
 from ..layout import MANIFEST

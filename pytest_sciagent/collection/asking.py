@@ -48,7 +48,7 @@ def _ask(state: SessionState, find: Callable[[], Iterable[tuple[Judge, Question]
     shared = share_out(find(), ((judge, client, terms_of(state, judge)) for judge, client in make_clients(state)))
     total = sum(len(questions) for questions, *_ in shared)
     if total:
-        state.writer(state.sources.work)  # where nothing can be written down, nothing is paid for
+        state.recording.writer(state.sources.work)  # where nothing can be written down, nothing is paid for
     with _ProgressLine(total, state.asked) as line:
         ask_all(shared, line.watch)
     return total

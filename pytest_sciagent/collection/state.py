@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -18,6 +16,7 @@ from ..errors import SciagentError
 from .options import Options
 from .own import OwnCriteria, OwnSpec, Scope
 from .paths import NOTHING
+from .recording import Recording
 
 if TYPE_CHECKING:
     from ..checks import Check
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from ..judging.judge import Judge
     from ..judging.prompts import Templates
     from ..judging.pump import Progress
-    from ..ledger import WorkWriter
-    from ..models import JudgeIdentity, LedgerEntry, Rubric
+    from ..models import Rubric
     from ..reporting.words import Words
     from .foreign import Imported
     from .index import RunIndex
@@ -43,8 +41,7 @@ MAX_LABEL = 120
 class SessionState:
     """One session. Heavy parts are imported and made on first use, so that a session without runs pays nothing.
 
-    `wire` is what a worker was told by its controller (`to_wire`). `asked`: what asking a provider came to. `fresh`:
-    the answers of this session by run label: those of this process, and of all once they are taken in.
+    `wire` is what a worker was told by its controller (`to_wire`). `asked`: what asking a provider came to.
     """
 
     def __init__(self, config: pytest.Config, options: Options, wire: dict[str, Any] | None = None) -> None:
@@ -58,12 +55,10 @@ class SessionState:
         self.wire = wire
         self.session_id: str = wire["session"] if wire is not None else uuid.uuid4().hex[:12]
         self._cases: dict[Path, Case] = {}
-        self._writers: dict[Path, WorkWriter] = {}
+        self.recording = Recording(self)
         self.has_asked = False
         self.asked: list[Progress] = []
-        self.fresh: dict[str, list[LedgerEntry]] = {}
         self.notices: list[str] = []
-        self.passing: set[str] = set()
         self._effects: dict[tuple[str, float | None], str | None] = {}
         self._names: dict[str, str] = {}
         if wire is not None:
@@ -151,7 +146,9 @@ class SessionState:
         if path not in self._cases:
             from ..evaluation import open_case
 
-            self._cases[path] = open_case(path, self.sources, self.record, self.find_check, self.options.asking)
+            self._cases[path] = open_case(
+                path, self.sources, self.recording.record, self.find_check, self.options.asking
+            )
         return self._cases[path]
 
     def case_of(self, index: RunIndex) -> Case:
@@ -183,7 +180,7 @@ class SessionState:
             options.rootdir,
             options.tasks,
             options.ledger,
-            self._live_folder,
+            self.recording.live_folder,
             rerun=RerunWish(seconds, options.unsafe_rerun) if seconds is not None else None,
             canary=options.canary,
             images=options.images,
@@ -191,42 +188,6 @@ class SessionState:
             session=self.session_id,
             reading=ReadingLimits(options.reading_seconds) if options.reading_seconds is not None else None,
         )
-
-    @functools.cached_property
-    def _live_folder(self) -> Path | None:
-        """Where the answers of a session without a ledger travel between its processes."""
-        if self.options.mode != "live":
-            return None
-        told = self.wire["live"] if self.wire is not None else None
-        return Path(os.fsdecode(told) if told is not None else tempfile.mkdtemp(prefix="sciagent-live-"))
-
-    def record(self, run_label: str, entry: LedgerEntry) -> None:
-        """Write an answer down at once, whoever gave it.
-
-        Raises:
-            SciagentError: the work folder can't be written to.
-        """
-        self.writer(self.sources.work if self._is_kept(entry) else self.sources.passing).append(run_label, entry)
-        self.fresh.setdefault(run_label, []).append(entry)
-
-    def writer(self, folder: Path) -> WorkWriter:
-        """The writer of this process below `folder`; raises as `record` does."""
-        from ..ledger import WorkWriter
-
-        if folder not in self._writers:
-            self._writers[folder] = WorkWriter(folder, self.session_id)
-        return self._writers[folder]
-
-    def _is_kept(self, entry: LedgerEntry) -> bool:
-        """Whether an answer outlives the session. Recording follows naming: what a judge says that nobody has named,
-        one that a fixture put in the place of the session's, is kept only if the user says so."""
-        return self.options.mode in ("record", "refresh", "live") or entry.judge in self._named
-
-    @functools.cached_property
-    def _named(self) -> tuple[JudgeIdentity, ...]:
-        from ..judging.panel import identities_of
-
-        return identities_of(self.judge)
 
     # ---- criteria
 
@@ -388,14 +349,14 @@ class SessionState:
 
         return find_judge(self)
 
-    # ---- workers and work files
+    # ---- workers
 
     def to_wire(self) -> dict[str, Any]:
         """What a worker is told, as plain data."""
         from ..judging.panel import panel_of
 
         members = [member.identity for member in panel_of(self.judge).members]
-        live = self._live_folder
+        live = self.recording.live_folder
         return {
             "session": self.session_id,
             "runs": [index.to_wire() for index in self.indexes.values()],
@@ -403,58 +364,6 @@ class SessionState:
             "judges": [None if identity is None else identity.model_dump_json() for identity in members],
             "live": None if live is None else os.fsencode(live),
         }
-
-    def take_work_in(self) -> None:
-        """Bring what this session's processes recorded into the controller's cases.
-
-        Raises:
-            SciagentError: a work file that can't be read.
-        """
-        from ..ledger import read_work
-
-        self.fresh = {}  # what this process has recorded stands in the files, too
-        for folder in (self.sources.work, self.sources.passing):
-            for label, entries in read_work(folder, self.session_id).items():
-                self.fresh.setdefault(label, []).extend(entries)
-                if folder == self.sources.passing:
-                    self.passing |= {entry.judge.label for entry in entries}
-        for index in self.indexes.values():
-            if index.label in self.fresh and index.state == "sound":
-                self.case_of(index).answers.take_in(self.fresh[index.label])
-
-    def save_records(self) -> None:
-        """Put what work files hold for this session's runs into their records: its own, and what a killed session left.
-        Failed calls are no answers, and are not recorded.
-
-        Raises:
-            SciagentError: a record can't be read or written; the work files stay.
-        """
-        from ..ledger import save_work, work_files
-
-        self.close()
-        if self.options.mode == "live":
-            return
-        sound = [(path, index.label) for path, index in self.indexes.items() if index.state == "sound"]
-        save_work(
-            self.sources.work,
-            ((label, self.case(path).run.manifest, self.sources.ledger_of(path)) for path, label in sound),
-        )
-        for folder in (self.sources.work, self.sources.passing):
-            for file in work_files(folder, self.session_id):
-                file.unlink()
-
-    def close(self) -> None:
-        """Close this process's work files."""
-        for writer in self._writers.values():
-            writer.close()
-        self._writers.clear()
-
-    def end(self) -> None:
-        """Leave nothing behind that only this session needed."""
-        self.close()
-        live = self.__dict__.get("_live_folder")
-        if live is not None and not self.is_worker:
-            shutil.rmtree(live, ignore_errors=True)
 
 
 def usage_errors(function: Callable[..., Any], *args: Any) -> Any:

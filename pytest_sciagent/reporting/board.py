@@ -96,7 +96,7 @@ class Board:
         """Add up what was tested, once."""
         if self.results is None and self._seen and not session.config.option.collectonly:
             try:
-                self.state.take_work_in()
+                self.state.recording.take_in()
                 self.results = self._add_up(stopped)
                 decision, decisions = decide_all(self.gates, self.results)
                 self.results = replace(self.results, decision=decision, decisions=decisions)
@@ -133,7 +133,7 @@ class Board:
         from ..collection.providers import provided_judges
         from .spending import spent_by
 
-        fresh = [entry for entries in self.state.fresh.values() for entry in entries]
+        fresh = [entry for entries in self.state.recording.fresh.values() for entry in entries]
         pumped = [judge.identity for judge in provided_judges(self.state)] if self.state.asked else []
         return spent_by(self.state.asked, [entry for entry in fresh if entry.judge not in pumped])
 
@@ -153,7 +153,7 @@ class Board:
             return result
         keys = kept.answers if kept is not None else answer_keys(case, verdicts.values(), judge)
         answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
-        new = {entry.key for entry in self.state.fresh.get(index.label, ())}
+        new = {entry.key for entry in self.state.recording.fresh.get(index.label, ())}
         self._replayed += [entry for entry in answers if entry.key not in new]
         if kept is None and facts is not None and may_ask and not self._has_workers():
             self.state.keeping.keep(index, verdicts, facts, keys)
@@ -200,8 +200,8 @@ class Board:
             first = ", ".join(rubric.id for rubric in scoring)
             names = ", ".join(others)
             yield f"the scores are those of rubric {first}; the levels of {names} stand beside them and do not count"
-        if self.state.passing:
-            names = ", ".join(sorted(self.state.passing))
+        if self.state.recording.passing:
+            names = ", ".join(sorted(self.state.recording.passing))
             yield f"new answers of {names} (a judge fixture) are not recorded; --sciagent-ledger-mode=record does so"
 
     def _against(self, results: Results) -> AgainstBaseline | None:
@@ -243,7 +243,7 @@ class Board:
         """Write what stays: recorded verdicts, then each file. What can't be written is told, with exit code 4."""
         from .outputs import writers
 
-        asked: list[Callable[[], None]] = [self.state.save_records]
+        asked: list[Callable[[], None]] = [self.state.recording.save]
         if results is not None:
             asked += [*writers(results, self.state), partial(self._write_pages, results)]
         for write in asked:

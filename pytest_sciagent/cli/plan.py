@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import SciagentError
-from ..text import one_line
+from ..text import counted, one_line
 from .common import PATH, find, progress, rubrics_of, sources_of
 from .settings import flag_set, path_set, paths_set, text_set, words_set
 
@@ -290,7 +290,7 @@ def _lines(cases: Sequence[Case], rubrics: Sequence[Rubric], plans: Sequence[Jud
     names = ", ".join(f"{rubric.id} {rubric.version}" for rubric in rubrics)
     limits = [f"{pace.in_flight} in flight"]
     limits += [f"{value:g} {name} a minute" for value, name in ((pace.rpm, "calls"), (pace.tpm, "tokens")) if value]
-    lines = [f"{len(cases)} runs, {findings} findings; rubric {names}; {', '.join(limits)}"]
+    lines = [f"{counted(len(cases), 'run')}, {counted(findings, 'finding')}; rubric {names}; {', '.join(limits)}"]
     for plan in plans:
         lines += ["", one_line(plan.judge.label, 100), *_table(plan)]
         lines += [f"  {note}" for note in _notes(plan)]
@@ -307,7 +307,7 @@ def _panel_lines(plans: Sequence[JudgePlan]) -> Iterator[str]:
             costs = [e.cost for e in mine]
             known = [cost for cost in costs if cost is not None]
             dollars = f"{sum(known):,.2f} USD" if len(known) == len(costs) else "USD not known"
-            yield f"  {layout}: {sum(e.calls for e in mine):,} calls, {dollars}"
+            yield f"  {layout}: {counted(sum(e.calls for e in mine), 'call')}, {dollars}"
 
 
 _COLUMNS = (

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ...models import Label, Rater, Rubric
 from ...scoring import Interval
-from ...text import one_line, slug
+from ...text import counted, one_line, slug
 from ..foreign import Folder, Foreign
 from ..gathering import Gathering
 from .samples import SOURCES
@@ -86,7 +86,7 @@ def import_evaluation(
         same = not open_ones and abs(float(score.low) / 100 - told) < 1e-9
         notes.append(f"published {told:.4g}, {'the same' if same else score.show(2) + ' of 100'} from its verdicts")
     notes += [f"{failed} criteria have no readable verdict: each stays open, alone"] if failed else []
-    notes += [f"{silent} verdicts say no information"] if silent else []
+    notes += [f"no information, by {counted(silent, 'verdict')}"] if silent else []
     notes += [f"{inconsistent} criteria with sources that disagree"] if inconsistent else []
     account = {
         "run": f"{system}/{task_id}",

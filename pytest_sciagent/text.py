@@ -41,6 +41,11 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
 
 
+def counted(number: int, what: str, many: str | None = None) -> str:
+    """`1 run`, `1,200 runs`; `many` where the plural is not made by an s: `counted(2, "criterion", "criteria")`."""
+    return f"{number:,} {what if number == 1 else many or f'{what}s'}"
+
+
 def slug(text: str) -> str:
     """`text` as a name that is safe in a pytest node id: only `[A-Za-z0-9_.-]`, never empty."""
     return _SLUG_UNSAFE.sub("-", text).strip("-") or "unnamed"

@@ -93,7 +93,7 @@ def test_questions_on_their_way_are_not_asked_live(cohort: Cohort) -> None:
         cohort.pytest(*options(server, "openai", "--sciagent-batch"))
         cohort.run("beta", findings=1)
         result = cohort.pytest(*options(server))
-        result.stdout.fnmatch_lines(["5 questions are in batches on their way and not asked here; *"])
+        result.stdout.fnmatch_lines(["5 questions on the way in batches, not asked here; *"])
         assert outcomes(result) == {"passed": 4, "not assessed": 4}
         assert len(server.requests) == 5
         server.batches[0].end()

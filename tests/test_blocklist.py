@@ -254,7 +254,7 @@ def test_a_prior_art_snapshot_leaves_out_the_source(tmp_path: Path, monkeypatch:
         names = [f"--provider={name}={services.url}" for name in ("openalex", "arxiv", "semantic-scholar")]
         command = ("task", "prior-art", "tasks/levels", "--query=levels of rows", "--pause=0", *names)
         code, out, _ = sciagent(*command, "--until=2010-01-01")
-        assert (code, "1 publications from 3 searches (1 failed)" in out) == (1, True)
+        assert (code, "1 publication from 3 searches (1 failed)" in out) == (1, True)
         assert sciagent(*command)[0] == 4
         assert sciagent(*command, "--force")[0] == 1
     from pytest_sciagent.tasks import Task

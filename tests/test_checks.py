@@ -99,6 +99,62 @@ def test_prose_is_no_result(tmp_path: Path) -> None:
     assert [level(name, run) for name in (UNCERTAINTY, REPLICATION, SAMPLE, METHOD, SETS)] == [0, 0, 0, 0, 0]
 
 
+# ---- what a check says that found nothing
+
+ADVICE = [
+    (UNCERTAINTY, "slope_se", "a,0.21,0.02\n", "group,slope,slope_se\n"),
+    (REPLICATION, "seed", "1,0.21\n2,0.22\n", "seed,slope\n"),
+    (SAMPLE, "left_out_site", "a,0.21\nb,0.22\n", "left_out_site,slope\n"),
+    (METHOD, "method", "ols,0.21\nhuber,0.22\n", "method,slope\n"),
+]
+
+
+@pytest.mark.parametrize(("check", "word", "rows", "head"), ADVICE, ids=[check for check, *_ in ADVICE])
+def test_a_check_says_where_it_looked_and_what_would_do_and_that_does(
+    tmp_path: Path, check: str, word: str, rows: str, head: str
+) -> None:
+    reason = run_check(check, make_run(tmp_path, PLAIN, NAMED)).reason
+    assert "output/results/fit.csv (columns group, slope)" in reason
+    assert word in reason
+    assert len(reason) <= 500
+    followed = make_run(tmp_path, {**PLAIN, "results/fit.csv": head + rows}, NAMED)
+    found = run_check(check, followed)
+    assert found.level == 0.5
+    assert check == REPLICATION or "output/code/fit.py" in found.reason
+
+
+def test_checks_of_separate_data_say_where_they_looked_and_what_would_do(tmp_path: Path) -> None:
+    run = make_run(tmp_path, PLAIN, NAMED)
+    assert (
+        "output/code/fit.py. What would do: two sets with names such as train and heldout"
+        in run_check(SETS, run).reason
+    )
+    assert "output/results/fit.csv (columns group, slope)" in run_check(RULE, run).reason
+    made = "train, heldout = d[:5], d[5:]\n"
+    split = make_run(tmp_path, {**PLAIN, "code/fit.py": PLAIN_CODE + made}, NAMED)
+    assert "split that says train or heldout" in run_check(SETS, split).reason
+    labelled = {"code/fit.py": PLAIN_CODE + made, "results/fit.csv": "split,slope\ntrain,0.21\nheldout,0.34\n"}
+    both = make_run(tmp_path, labelled, NAMED)
+    assert level(SETS, both) == 0.5
+    assert "rule_fixed_at" in run_check(CHECKED, both).reason
+
+
+def test_a_path_keeps_its_case_in_what_is_said(tmp_path: Path) -> None:
+    files = {"Code/Future_test.py": "print(1)\n", "results/fit.csv": PLAIN_TABLE}
+    run = make_run(tmp_path, files, "Evidence: `Code/Future_test.py`, `results/fit.csv`.")
+    reason = run_check(NEXT, run).reason
+    assert "looked through output/Code/Future_test.py" in reason
+    assert "future_test_1.py" in reason
+
+
+def test_what_a_finding_names_and_the_run_has_not_is_told(tmp_path: Path) -> None:
+    run = make_run(tmp_path, {"fit.py": PLAIN_CODE, "empty.csv": "a,b\n"}, "See `fit.py`, `output/results/gone.csv`.")
+    assert "it names `output/results/gone.csv`, which the run has not" in run_check(UNCERTAINTY, run).reason
+    assert "`output/results/fit.csv`" in run_check(IDENTITY, run, task=make_task(tmp_path)).reason
+    empty = make_run(tmp_path, {"fit.py": PLAIN_CODE, "empty.csv": "a,b\n"}, "See `fit.py`, `empty.csv`.")
+    assert "it names output/empty.csv: empty" in run_check(EXECUTION, empty).reason
+
+
 # ---- 1.3 execution
 
 

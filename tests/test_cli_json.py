@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+import yaml
 from sample import OTHER, TESTER, Cohort, write_task
 from test_cli_help import COMMANDS
 
 JUDGE = "--judge=handoff:tester"
 RUBRIC = "--rubric=small"
+PLURAL_OF_ONE = re.compile(r"(?<![\d.,-])1 (?!(?:is|was|has)\b)(?:[a-z]+ )?[a-z]+(?<![su])s\b")
 OTHERS = {
     "writes files, or a script": ("init", "completion"),
     "writes runs and records, or serves a page": ("run", "release", "revise", "guide", "probe", "label"),
@@ -125,3 +128,21 @@ def test_what_agents_wrote_is_plain_ascii_in_a_document(cohort: Cohort) -> None:
     for command in (("audit", "runs"), ("ledger", "show", "verdicts")):
         _, out, _ = cohort.sciagent(*command, "--json")
         assert out.isascii()
+
+
+def test_one_thing_is_told_in_the_singular(pytester: pytest.Pytester) -> None:
+    """Of one run of one finding under a rubric of one criterion, no line counts "1 runs" or "1 findings"."""
+    cohort = Cohort(pytester)
+    cohort.run(findings=1)
+    small = cohort.root / "rubrics" / "small.yaml"
+    plain = yaml.safe_load(small.read_text("utf-8"))
+    plain["criteria"], plain["dimensions"] = plain["criteria"][:1], plain["dimensions"][:1]
+    small.write_text(yaml.safe_dump(plain, sort_keys=False), "utf-8")
+    cohort.record(judge=TESTER)
+    told = [str(cohort.pytest("--sciagent-run=runs", "--sciagent-min-score=50").stdout)]
+    for name in sorted(CALLS.keys() - {"experiment", "selfcheck", "ledger import", "task new", "seal"}):
+        args, _ = CALLS[name]
+        _, out, err = cohort.sciagent(*name.split(), *args)
+        told += [out, err]
+    wrong = [line for text in told for line in text.splitlines() if PLURAL_OF_ONE.search(line)]
+    assert wrong == []

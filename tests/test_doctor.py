@@ -42,7 +42,7 @@ def test_a_sound_place_has_no_fault(cohort: Cohort) -> None:
     assert lines["tasks"][0]["text"] == "found: t1"
     assert lines["rubric"][0]["text"] == "small 1, 4 criteria, profile weighted"
     assert lines["verdicts"][0]["text"].startswith("6 recorded answers of handoff:tester")
-    assert lines["settings"][0]["text"].endswith("pytest.ini: 1 settings of sciagent, all known")
+    assert lines["settings"][0]["text"].endswith("pytest.ini: 1 setting of sciagent, all known")
     assert {lines[name][0]["state"] for name in ("python", "packages", "plugin", "work folder", "ledger")} == {"ok"}
     assert {lines[f"judge {kind}"][0]["state"] for kind in ("openai", "anthropic")} == {"warning"}
     code, out, _ = cohort.sciagent("doctor", "runs")
@@ -159,7 +159,7 @@ def test_answers_of_a_killed_session_are_told(tmp_path: Path) -> None:
     (tmp_path / ".sciagent" / "work").mkdir(parents=True)
     (tmp_path / ".sciagent" / "work" / "dead-1-x.jsonl").write_text("")
     *_, line = checkup.folders(tmp_path, [])
-    assert (line.state, line.text[:7]) == ("warning", "1 files")
+    assert (line.state, line.text[:7]) == ("warning", "1 file ")
 
 
 # ---- keys and servers
@@ -194,9 +194,9 @@ def test_servers_are_asked_online_only(cohort: Cohort, kind: str) -> None:
         args = [f"--judge={kind}:{MODEL}", f"--base-url={server.url}/v1"]
         assert f"server {kind}" not in doctor(cohort, *args)
         (line,) = doctor(cohort, *args, "--online")[f"server {kind}"]
-        assert line["text"].endswith(" 1 models")
+        assert line["text"].endswith(" 1 model")
         (line,) = doctor(cohort, f"--judge={kind}:other", args[1], "--online")[f"server {kind}"]
-        assert (line["state"], line["text"].endswith("1 models, without other")) == ("warning", True)
+        assert (line["state"], line["text"].endswith("1 model, without other")) == ("warning", True)
         assert not server.requests  # nothing that is paid
         (line,) = doctor(cohort, args[0], f"--base-url={server.url}/nosuch", "--online", code=4)[f"server {kind}"]
         assert "no such path" in line["text"]

@@ -149,7 +149,7 @@ def test_a_judge_that_learns_from_examples_agrees_better_on_the_held_out_labels(
     told = ("--sciagent-run=runs", "--sciagent-ledger-mode=replay", "--sciagent-calibration=cal.json")
     shown = cohort.results(*told, "--sciagent-templates=words")
     assert shown["validity"]["state"] == "calibrated"
-    assert shown["notes"] == ["8 labelled examples are shown with 4 criteria"]
+    assert shown["notes"] == ["8 labelled examples shown with 4 criteria"]
     assert cohort.results(*told)["validity"]["state"] == "expired"
 
 

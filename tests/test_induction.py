@@ -370,7 +370,9 @@ def lint(**values: Any) -> str:
     Path("r.yaml").write_text(yaml.safe_dump(plain, sort_keys=False))
     code, out, err = sciagent("rubric", "lint", "r.yaml")
     assert (code, err) == (1, ""), out
-    assert "(" in out.splitlines()[1]  # each finding with a suggestion
+    head, *problems = out.splitlines()
+    assert head == f"r.yaml: {len(problems)} problem{'s' if len(problems) != 1 else ''}"
+    assert "(" in problems[0]  # each problem with a suggestion
     return out
 
 

@@ -17,6 +17,7 @@ from ..reporting.comparison_text import comparison_text
 from ..reporting.json_file import results_as_json
 from ..reporting.records import verdict_records
 from ..reporting.results import Results
+from ..text import counted
 from .show import as_table_html, as_text_html
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Scores:
 
     def __repr__(self) -> str:
         told = ", ".join(f"{s.name} {s.score.show()}" for s in self._results.systems)
-        return f"<Scores of {len(self._results.runs)} runs: {told or 'no run has a score'}>"
+        return f"<Scores of {counted(len(self._results.runs), 'run')}: {told or 'no run has a score'}>"
 
     def _repr_html_(self) -> str:
         results = self._results

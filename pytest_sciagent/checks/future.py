@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -15,6 +15,7 @@ from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
 from .columns import vocabulary, words
 from .keys import finding_label
+from .looked import through
 from .scope import Scope, scope_of
 from .syntax import dotted, is_literal, names_in, parameters
 from .values import listed
@@ -51,10 +52,7 @@ def prefrozen_executable_rule(context: CheckContext) -> CheckResult:
         "future_rule_source_paths": listed(dict.fromkeys(rule.source.path for rule in rules))
     }
     if best is None:
-        why = "no code of the run belongs to this finding and concerns a future test"
-        if sources:
-            why = f"{sources[0].path} takes no new outcome, or holds no rule for this finding"
-        return decided(0, f"{why[:1].upper()}{why[1:]}.", "no_future_rule", facts)
+        return decided(0, _no_rule(scope, sources), "no_future_rule", facts)
     facts |= {
         "read_by_tokenizer_only": not best.source.is_python,
         "decision_logic_found": listed(spot.fact for spot in best.comparisons),
@@ -77,6 +75,14 @@ def prefrozen_executable_rule(context: CheckContext) -> CheckResult:
     return decided(
         0, f"{path} holds neither a comparison of a new outcome nor different decisions.", "no_rule_content", facts
     )
+
+
+def _no_rule(scope: Scope, sources: Sequence[Source]) -> str:
+    such_as = f"a script such as output/code/future_test_{scope.finding.number}.py that takes the new outcome"
+    if not sources:
+        return f"No code of the run belongs to this finding and concerns a future test. What would do: {such_as}."
+    looked = f"No code of this finding takes a new outcome and decides by a rule; looked through {through(sources)}"
+    return f"{looked}. What would do: {such_as}, compares it with a threshold and returns one of two decisions."
 
 
 def _candidates(scope: Scope) -> list[Source]:

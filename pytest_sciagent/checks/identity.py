@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
 from ..models import Citation
+from ..text import one_line
 from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
+from .looked import unlinked
 from .scope import Scope, scope_of
 from .times import LogEntry, log_entries, script_name
 from .values import MAX_LISTED, listed
+
+_RESULT = "output/results/fit.csv"
 
 
 def data_identity(context: CheckContext) -> CheckResult:
@@ -18,12 +22,13 @@ def data_identity(context: CheckContext) -> CheckResult:
     scope = scope_of(context)
     facts = dict(scope.link_facts)
     if context.task is None:
-        return not_assessed(
-            "The task of this run is not known, so its inputs can't be compared.", "task_unknown", facts
-        )
+        task_id = one_line(context.run.manifest.task_id, 80)
+        reason = f"The task {task_id} of this run is not known, so its inputs can't be compared (--sciagent-tasks)."
+        return not_assessed(reason, "task_unknown", facts)
     inputs = context.run.manifest.inputs
     if inputs.before is None or inputs.after is None:
-        return not_assessed("The inputs were not hashed before and after the run.", "inputs_not_hashed", facts)
+        reason = "The inputs were not hashed before and after the run: sciagent run does, freeze takes --inputs-before."
+        return not_assessed(reason, "inputs_not_hashed", facts)
     registered = {_in_data(file.path): file.sha256 for file in context.task.manifest.files}
     problems = []
     for when, hashes in (("before", inputs.before), ("after", inputs.after)):
@@ -32,10 +37,11 @@ def data_identity(context: CheckContext) -> CheckResult:
     if problems:
         return decided(0, f"The inputs are not those of the task: {problems[0]}.", "inputs_differ", facts)
     if not scope.sources:
-        return decided(0, "The finding leads to no analysis source of the frozen run.", "no_source", facts)
+        return _no_source(scope, facts)
     source = _source_citation(scope)
     if not scope.named_results:
-        reason = f"The inputs are intact and the finding leads to {source.file}, but to no result."
+        why = unlinked(scope, "result", _RESULT)
+        reason = f"The inputs are intact and the finding leads to {source.file}, but to no result: {why}."
         return decided(0.5, reason, "no_result", facts, (source,))
     path = scope.named_results[0][0]
     reason = f"The inputs are intact, and the finding leads to {source.file} and to {path}."
@@ -59,9 +65,10 @@ def execution_receipt(context: CheckContext) -> CheckResult:
         code = "" if manifest.exit_code is None else f" with exit code {manifest.exit_code}"
         return decided(0, f"The run ended as {manifest.status}{code}.", "run_not_completed", facts)
     if not scope.sources:
-        return decided(0, "The finding leads to no analysis source of the frozen run.", "no_source", facts)
+        return _no_source(scope, facts)
     if not scope.named_results:
-        return decided(0, "The finding leads to no result of the frozen run.", "no_result", facts)
+        why = unlinked(scope, "result", _RESULT)
+        return decided(0, f"The finding leads to no result of the frozen run: {why}.", "no_result", facts)
     source, result = _source_citation(scope), _result_citation(scope)
     found = context.recomputation
     facts["core_recomputation_supports"] = None if found is None else found.supports
@@ -73,6 +80,11 @@ def execution_receipt(context: CheckContext) -> CheckResult:
         return waiting("what could be recalculated from the task's data is not recorded")
     why = "could not be made" if found is None or not found.numbers else "does not confirm it"
     return decided(0.5, f"{what}; a recomputation from the task's data {why}.", "executed", facts, (source, result))
+
+
+def _no_source(scope: Scope, facts: Mapping[str, JsonValue]) -> CheckResult:
+    why = unlinked(scope, "source", "output/code/fit.py")
+    return decided(0, f"The finding leads to no analysis source of the frozen run: {why}.", "no_source", facts)
 
 
 def _in_data(path: str) -> str:

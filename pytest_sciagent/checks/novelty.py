@@ -22,9 +22,11 @@ NEAR = 0.5
 def frozen_search_prior_art(context: CheckContext) -> CheckResult:
     """5.2: the level by the stated rule, from a recorded comparison whose quotes code has found."""
     if context.task is None:
-        return not_assessed("the task of the run is not known, so there is no literature snapshot", "task_unknown")
+        return not_assessed(
+            "the task of the run is not known (--sciagent-tasks), so there is no literature snapshot", "task_unknown"
+        )
     if context.task.prior_art is None:
-        return not_assessed("the task has no frozen literature snapshot", "no_snapshot")
+        return not_assessed("the task has no frozen literature snapshot (hidden/prior_art.yaml)", "no_snapshot")
     hits = {hit.id: hit for hit in context.task.earlier_hits}
     if not hits:
         return not_assessed("the snapshot holds no publication that is certainly from before the cut-off", "no_hits")

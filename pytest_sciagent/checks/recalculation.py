@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
+from ..text import counted
 from .base import Check, CheckContext, CheckResult, decided, waiting
 
 UNCONFIRMED_MOST = 0.5
@@ -38,7 +39,7 @@ def _bounded(context: CheckContext, roles: tuple[str, ...], word: str) -> CheckR
     confirmed = [n for role in roles for n in found.of(role, "confirmed")]
     if not numbers:
         facts["note"] = "no number of this finding could be recalculated from the task's data by the operations at hand"
-    reason = f"{len(confirmed)} numbers confirmed from the task's data"
+    reason = f"{counted(len(confirmed), 'number')} confirmed from the task's data"
     return CheckResult("facts", reason, "recalculated", facts=facts, at_most=1.0 if confirmed else UNCONFIRMED_MOST)
 
 

@@ -15,6 +15,7 @@ from . import columns as c
 from . import keys as k
 from .base import CheckContext
 from .code import Source, Spot
+from .looked import among, through
 from .patterns import complement_spot, overlap_spot, set_spots
 from .scope import Result, Scope, Stored, scope_of
 from .second_stage import Released
@@ -104,14 +105,11 @@ class Separation:
     def provenance(self) -> tuple[float, str, str, Overlap | None]:
         """Level, reason, reason code and the overlap that decided, of criterion 4.1."""
         if len(self.set_code) < 2:
-            return (
-                0,
-                "No code of the finding makes or loads one set to form the claim and one to check it.",
-                "no_split_code",
-                None,
-            )
+            return 0, self._no_split_code(), "no_split_code", None
         if self.identified is None:
-            return 0, "No result of the finding identifies both sets.", "no_split_result", None
+            what = "a column split that says train or heldout, or the ids or ranges of both under such names"
+            reason = f"No result of the finding identifies both sets; looked at {among(self.records)}"
+            return 0, f"{reason}. What would do: {what}.", "no_split_result", None
         shares = next((overlap for overlap in self.sets.overlaps if overlap.shared > 0), None)
         if shares is not None:
             where = f"{shares.stored.result.path} ({shares.how}, {shares.stored.where})"
@@ -127,12 +125,15 @@ class Separation:
                 "disjoint",
                 none,
             )
-        return (
-            0.5,
-            f"Code and results name both sets ({where}), but no overlap is calculated from ids.",
-            "no_overlap_result",
-            None,
-        )
+        reason = f"Code and results name both sets ({where}), but no overlap is calculated from ids"
+        return 0.5, f"{reason}. What would do: a result with the ids or ranges of both.", "no_overlap_result", None
+
+    def _no_split_code(self) -> str:
+        one = next(iter(self.set_code.values()), None)
+        found = f" and found one alone, {one.fact}" if one is not None else ""
+        claim = "No code of the finding makes or loads one set to form the claim and one to check it"
+        looked = f"{claim}; looked through {through(self.sources)}{found}"
+        return f"{looked}. What would do: two sets with names such as train and heldout."
 
     @cached_property
     def set_facts(self) -> dict[str, JsonValue]:

@@ -15,8 +15,10 @@ from ..evidence.readers import Artifact, Table
 from ..models import Citation, FileEntry
 from ..models.requirement import FileRequirement, NumberRequirement, Requirement, TableRequirement
 from ..models.rubric import REQUIREMENTS_CHECK
+from ..text import one_line
 from .base import Check, CheckContext, CheckResult, decided
 from .columns import words
+from .looked import among, some
 from .scope import Result, scope_of
 from .syntax import MAX_QUOTE
 from .values import as_float, json_objects
@@ -74,7 +76,7 @@ def required_artifacts(context: CheckContext) -> CheckResult:
         if context.judged:
             return CheckResult("facts", reason, "requirements_met", facts=given)
         return decided(1, reason, "requirements_met", given, tuple(citations))
-    reason = "Not found: " + "; ".join(map(told, missing))
+    reason = f"Not found: {'; '.join(map(told, missing))}; looked at {material.told(missing)}"
     at_most = min(float(requirement.at_most) for requirement in missing)
     if context.judged and at_most:
         return CheckResult("facts", reason, "requirement_not_met", facts=given, at_most=at_most)
@@ -108,6 +110,13 @@ class _Material:
             linked |= {*self._scope.finding.artifacts, *shared}
             found = [entry for entry in found if entry.path in linked]
         return [entry for entry in found if entry.bytes and entry.sha256 not in self._copied]
+
+    def told(self, missing: Collection[Requirement]) -> str:
+        """Where what is missing was looked for."""
+        roles = dict.fromkeys(r.role for r in missing if isinstance(r, FileRequirement))
+        files = [one_line(entry.path, 80) for role in roles for entry in self.files(role)]
+        read = [among(self.results)] if any(not isinstance(r, FileRequirement) for r in missing) else []
+        return " and ".join([*([some(files) or f"no file of role {', '.join(roles)}"] if roles else []), *read])
 
     def citation(self, path: str) -> Citation | None:
         """A passage that shows the file at `path`: of itself, else the line of the report that names it."""

@@ -10,8 +10,10 @@ from typing import Any
 from pydantic import JsonValue
 
 from ..models import Citation
+from ..text import one_line
 from . import columns as c
 from .base import Check, CheckContext, CheckResult, decided, not_assessed
+from .looked import among
 from .records import Separation, has_result
 from .scope import Result
 from .times import Event, script_name
@@ -54,13 +56,14 @@ def execution(context: CheckContext) -> CheckResult:
         return decided(0, f"There is no separate set: {why[:1].lower()}{why[1:]}", "no_separate_set", facts)
     fixed, opened, final = separation.fixed, separation.opened, separation.final
     if fixed is None or opened is None:
-        missing = "when the claim was fixed" if fixed is None else "when the check was executed"
-        return decided(0, f"No record of the finding says {missing}.", "no_recorded_times", facts)
+        reason = _no_time("the claim was fixed", "rule_fixed_at", separation)
+        if fixed is not None:
+            reason = _no_time("the check was executed", "opened_at", separation)
+        return decided(0, reason, "no_recorded_times", facts)
     stored = [one for one in separation.tied if one.path == opened.path and has_result(one)]
     if not stored:
-        return decided(
-            0, f"{opened.path} says when the check was executed but stores no result.", "no_check_result", facts
-        )
+        reason = f"{opened.path} says when the check was executed, but no number or decision stands beside it."
+        return decided(0, reason, "no_check_result", facts)
     problem = _order_problem(separation, fixed, opened)
     if final is not None:
         facts["final_claim"] = final.fact
@@ -70,10 +73,13 @@ def execution(context: CheckContext) -> CheckResult:
         what = f"a step failed: {exits[0]}" if exits else f"a recorded hash differs from its artifact: {hashes[0]}"
         return decided(0, f"The check was recorded, but {what}.", "failed_step" if exits else "hash_differs", facts)
     if final is None or context.run.manifest.started_at is None:
-        return not_assessed("The run's own start and end are not recorded.", "run_times_unknown", facts)
+        reason = "The run's own start and end are not recorded (freeze: --started-at, --finished-at)."
+        return not_assessed(reason, "run_times_unknown", facts)
     share = steps.share
     if steps.critical_missing or share < 0.5:
-        return decided(0, "A deciding step, or more than half of the steps, was not done.", "steps_missing", facts)
+        undone = next(step for step in (*steps.critical, *steps.required) if step not in steps.completed)
+        reason = f"A deciding step, or more than half of the steps, was not done, such as {one_line(undone, 80)!r}."
+        return decided(0, reason, "steps_missing", facts)
     cited = (fixed.citation, opened.citation, separation.scope.citation(stored[0]))
     times = f"at {opened.moment.text} ({opened.path}), after the claim was fixed at {fixed.moment.text}"
     reason = f"The check was executed {times}"
@@ -118,9 +124,14 @@ def prefrozen_decision(context: CheckContext) -> CheckResult:
             missing = f"the time {outside[0].moment.text} in {outside[0].path} lies outside the run"
         code = "order_only" if before else "decision_only"
         return decided(0.5, _sentence(f"{reason}; {missing}"), code, facts, tuple(cited))
-    return decided(
-        0, "No times put a rule before a held-out result, and no decision of one is stored.", "neither", facts
-    )
+    nothing = "No times put a rule before a held-out result, and no decision of one is stored"
+    such_as = "keys rule_fixed_at, then opened_at and decision, with the times in ISO 8601"
+    return decided(0, f"{nothing}; looked at {among(separation.tied)}. What would do: {such_as}.", "neither", facts)
+
+
+def _no_time(what: str, key: str, separation: Separation) -> str:
+    nothing = f"No record of the finding says when {what}; looked at {among(separation.tied)}"
+    return f"{nothing}. What would do: a key {key} with the time in ISO 8601."
 
 
 def _sentence(text: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
+from .looked import among, through, unlinked
 from .patterns import filter_spots, is_numeric_work, literal_spots, own_functions, sample_spots, uncertainty_spots
 from .repeats import RunResults
 from .scope import Result, Scope, Stored, scope_of
@@ -22,6 +24,8 @@ _GIVES = {
     "variance": frozenset({"variance", "sd"}),
 }
 _ENOUGH_RUNS = 3
+_RESULT = "output/results/fit.csv"
+_RUNS_SUCH_AS = "one row, key or file for each, with its own numbers, such as a column seed or run_id"
 _SHOWN = 6
 
 
@@ -41,7 +45,14 @@ def uncertainty(context: CheckContext) -> CheckResult:
         matching = [spot for given, spot in spots if given & wanted]
         stored = [chosen, *(one for one in stored if one is not chosen)]
     facts = _facts(scope, stored, matching or [spot for _, spot in spots], "uncertainty")
-    return _two_parts(scope, stored, matching, facts, "an uncertainty", "calculates it", "uncertainty")
+    wants = _Wanted(
+        "an uncertainty",
+        "columns or keys such as slope_se, or slope_ci_low and slope_ci_high, beside the value",
+        "calculates it",
+        "a bootstrap, a standard error or a fit's confidence limits",
+        "uncertainty",
+    )
+    return _two_parts(scope, stored, matching, sources, facts, wants)
 
 
 def replication(context: CheckContext) -> CheckResult:
@@ -58,7 +69,7 @@ def replication(context: CheckContext) -> CheckResult:
         "stored_results": [one.fact for one in list(distinct.values())[:_SHOWN]],
     }
     if len(distinct) < 2:
-        reason = "The finding's results hold separate results for at most one seed or pipeline run."
+        reason = _nothing(scope, "separate results of two or more seeds or runs", _RUNS_SUCH_AS)
         return decided(0, reason, "no_repeated_runs", facts)
     level = 1.0 if len(distinct) >= _ENOUGH_RUNS else 0.5
     first = next(iter(distinct.values()))
@@ -83,9 +94,14 @@ def sample_perturbation(context: CheckContext) -> CheckResult:
     unsupported = [one.where for one in stored if one not in named]
     if unsupported:
         facts["labels_without_code"] = listed(unsupported)
-    return _two_parts(
-        scope, named, spots, facts, "results for changed samples", "changes the sample", "sample_perturbation"
+    wants = _Wanted(
+        "results for changed samples",
+        "one row a changed sample, such as a column left_out_site, or rows labelled leave-one-out or without 2003",
+        "changes the sample",
+        "a loop that leaves members out, or a subsample",
+        "sample_perturbation",
     )
+    return _two_parts(scope, named, spots, sources, facts, wants)
 
 
 def method_perturbation(context: CheckContext) -> CheckResult:
@@ -100,18 +116,18 @@ def method_perturbation(context: CheckContext) -> CheckResult:
             best = (one, spots)
             break
     chosen = [best[0], *(one for one in stored if one is not best[0])] if best else stored
+    sources = _writers_first(scope, chosen)
     facts = _facts(scope, chosen, best[1] if best else [], "method_perturbation")
     if chosen:
         facts["methods_or_settings"] = listed(str(label) for label in chosen[0].labels)
-    return _two_parts(
-        scope,
-        chosen,
-        best[1] if best else [],
-        facts,
+    wants = _Wanted(
         "one quantity for several methods or settings",
+        "one row a variant, such as a column method, model or window with two or more values, and the number",
         "varies them",
+        "a list of the stored methods or settings that it goes through",
         "method_perturbation",
     )
+    return _two_parts(scope, chosen, best[1] if best else [], sources, facts, wants)
 
 
 def _method_spots(sources: Sequence[Source], stored: Stored) -> list[Spot]:
@@ -124,29 +140,45 @@ def _method_spots(sources: Sequence[Source], stored: Stored) -> list[Spot]:
     return list(found.values()) if len(found) > 1 else []
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What a criterion of two parts looks for: what a result stores, what code does; and of each what would do."""
+
+    stored: str
+    such_as: str
+    does: str
+    code_such_as: str
+    code: str
+
+
 def _two_parts(
     scope: Scope,
     stored: Sequence[Stored],
     spots: Sequence[Spot],
+    sources: Sequence[Source],
     facts: dict[str, JsonValue],
-    what: str,
-    does: str,
-    code: str,
+    wants: _Wanted,
 ) -> CheckResult:
     """Level 1 for a stored result with the code behind it, 0.5 for the result alone, else 0."""
+    code = wants.code
     if not stored:
-        if not scope.results:
-            return decided(0, f"The finding names no readable result, so none stores {what}.", "no_result", facts)
-        return decided(0, f"No result of the finding stores {what}.", f"no_{code}_result", facts)
+        reason_code = f"no_{code}_result" if scope.results else "no_result"
+        return decided(0, _nothing(scope, wants.stored, wants.such_as), reason_code, facts)
     first = stored[0]
     cited = scope.citation(first.result, *first.needles)
-    where = f"{first.result.path} stores {what} ({first.where})"
+    where = f"{first.result.path} stores {wants.stored} ({first.where})"
     if spots:
-        reason = f"{where}, and the finding's code {does} ({spots[0].fact})."
+        reason = f"{where}, and the finding's code {wants.does} ({spots[0].fact})."
         return decided(1, reason, f"{code}_with_code", facts, (cited, spots[0].citation))
-    return decided(
-        0.5, f"{where}, but no code of the finding that {does} was found.", f"{code}_without_code", facts, (cited,)
-    )
+    reason = f"{where}, but no code of the finding that {wants.does} was found: looked through {through(sources)}"
+    return decided(0.5, f"{reason} for {wants.code_such_as}.", f"{code}_without_code", facts, (cited,))
+
+
+def _nothing(scope: Scope, what: str, such_as: str) -> str:
+    """No result stores `what`: which were looked at, and what would do."""
+    if not scope.results:
+        return f"The finding names no readable result, so none stores {what}: {unlinked(scope, 'result', _RESULT)}."
+    return f"No result of the finding stores {what}; looked at {among(scope.results)}. What would do: {such_as}."
 
 
 def _facts(scope: Scope, stored: Sequence[Stored], spots: Iterable[Spot], name: str) -> dict[str, JsonValue]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..errors import SciagentError
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH, find
 from .told import Told, tells
 
@@ -48,7 +48,7 @@ def audit(told: Told, runs: tuple[Path, ...], tasks: tuple[Path, ...]) -> int:
         found = audit_run(Artifacts(run, readers), task)
         total += len(found.leaks)
         unread = f", {len(found.unread)} could not be read" if found.unread else ""
-        told.say(f"{run.label}: {len(found.leaks)} hits in {len(found.read)} files{unread}")
+        told.say(f"{run.label}: {counted(len(found.leaks), 'hit')} in {counted(len(found.read), 'file')}{unread}")
         hits = []
         for leak in found.leaks:
             told.say(f"  {clean(leak.place)}: {leak.kind}: {clean(leak.what)}: {clean(leak.passage)}")

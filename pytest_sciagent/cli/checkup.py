@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import SciagentError
-from ..text import one_line
+from ..text import counted, one_line
 
 if TYPE_CHECKING:
     from ..models import JudgeIdentity
@@ -195,7 +195,7 @@ def _reach(kind: str, url: str | None, model: str | None) -> Line:
         models = asyncio.run(attempt())
     except SciagentError as error:
         return Line(name, "fault", f"{_shown(url)}: {error}", "check the key, the URL and the network")
-    told = f"answers in {time.monotonic() - started:.1f} s, {len(models)} models"
+    told = f"answers in {time.monotonic() - started:.1f} s, {counted(len(models), 'model')}"
     if model is not None and models and model not in models:
         return Line(name, "warning", f"{told}, without {one_line(model, 100)}", "check the name of the model")
     return Line(name, "ok", told)
@@ -217,7 +217,9 @@ def settings(found: Settings) -> Iterator[Line]:
         yield Line("settings", "fault", f"{found.path}: {one_line(mistake, 200)}", "correct the name")
     if not mistakes:
         count = sum(name.startswith("sciagent_") for name in found.values)
-        told = f"{count} settings of sciagent, all known" if count else "no settings of sciagent; defaults hold"
+        told = (
+            f"{counted(count, 'setting')} of sciagent, all known" if count else "no settings of sciagent; defaults hold"
+        )
         yield Line("settings", "ok", f"{found.path}: {told}")
 
 
@@ -234,7 +236,7 @@ def folders(rootdir: Path, ledgers: Iterable[Path]) -> Iterator[Line]:
             yield Line(what, "fault", f"{folder} can't be written to", f"make {above} a folder that you may write to")
     left = work_files(work / "work", "*")
     if left:
-        told = f"{len(left)} files of sessions that did not end; the next session takes their answers in"
+        told = f"{counted(len(left), 'file')} of sessions that did not end; the next session takes their answers in"
         yield Line("work folder", "warning", told, "start a session over the same runs")
 
 
@@ -319,6 +321,7 @@ def ledgers(opened: Sequence[Run], folder_of: dict[str, Path], *, chosen: bool) 
         told = f"answers of several judges are recorded: {one_line(names, 300)}"
         yield Line("verdicts", "warning", told, "choose one with --sciagent-judge; they are never mixed")
     elif found:
-        yield Line("verdicts", "ok", f"{answers} recorded answers of {one_line(names, 200)}: no key needed to replay")
+        told = f"{counted(answers, 'recorded answer')} of {one_line(names, 200)}"
+        yield Line("verdicts", "ok", f"{told}: no key needed to replay")
     elif opened:
         yield Line("verdicts", "ok", "none recorded yet")

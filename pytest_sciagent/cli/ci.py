@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import SciagentError
-from ..text import clean, one_line
+from ..text import clean, counted, one_line
 from .common import PATH
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def run(system_file: str, tasks: str, output: str) -> int:
         return code
     made = len(find_runs(folder)) if folder.is_dir() else 0
     if made < len(wanted):  # one that could not be started is no run, and would be missing without a word
-        raise SciagentError(f"the agent left {made} runs for {len(wanted)} tasks: see the log of this step")
+        raise SciagentError(
+            f"the agent left {counted(made, 'run')} for {counted(len(wanted), 'task')}: see the log of this step"
+        )
     job.tell(runs=output)
     return 0
 
@@ -277,7 +279,7 @@ def restore_records(cache: Path, ledger: Path) -> None:
     from ..ci.records import restore
 
     added, problems = restore(cache, ledger)
-    click.echo(f"{added} answers out of the cache")
+    click.echo(f"{counted(added, 'answer')} out of the cache")
     for problem in problems:
         _say(_job(), "warning", problem)
 

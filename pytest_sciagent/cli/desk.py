@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import SciagentError
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def answered(desk: Desk, work: Callable[[], object]) -> bool:
         for problem in desk.problems:
             click.echo(f"not taken: {clean(problem)}", err=True)
         click.echo(
-            f"{error.count} open question{'s' if error.count > 1 else ''} in {error.path}; answer with lines "
+            f"{counted(error.count, 'open question')} in {error.path}; answer with lines "
             '{"id": ..., "answer": {...}} and run again with --answers FILE'
         )
         return False

@@ -56,7 +56,7 @@ def examples(
     from ..judging.template_check import EXAMPLES
     from ..ledger.store import write_atomically
     from ..reporting.calibration import people
-    from ..reporting.columns import count
+    from ..text import counted
 
     given = people(given_labels(labels, raters))
     rubric = read_session_rubric(name)
@@ -67,6 +67,6 @@ def examples(
     write_atomically(target, json.dumps(found.as_json(), indent=1, ensure_ascii=False) + "\n")
     criteria = len({one.criterion for one in found.examples})
     click.echo(
-        f"{target}: {count(len(found.examples), 'example')} for {criteria} criteria, from {', '.join(found.shown)}; "
-        f"{count(len(found.held_out), 'run')} held out"
+        f"{target}: {counted(len(found.examples), 'example')} for {criteria} criteria, from {', '.join(found.shown)}; "
+        f"{counted(len(found.held_out), 'run')} held out"
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import SciagentError
+from ..text import counted
 from .common import PATH, find, sources_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def jsonl(file: Path, **how: Any) -> None:
     results, _ = _scored(None, **how)
     lines = list(verdict_lines(results, Words.of(os.environ)))
     write_atomically(file, "".join(f"{line}\n" for line in lines))
-    click.echo(f"{len(lines)} verdicts of {len(results.runs)} runs in {file}")
+    click.echo(f"{counted(len(lines), 'verdict')} of {counted(len(results.runs), 'run')} in {file}")
 
 
 @export.command()
@@ -142,7 +143,7 @@ def ro_crate(run: Path, folder: Path, profile: str | None, **how: Any) -> None:
     results, about = _scored(profile, runs=(run,), **how)
     _, task = about[results.runs[0].index.nodeid]
     count = write_crate(folder, Run.load(run.absolute()), task, results, Words.of(os.environ))
-    click.echo(f"{count} files in the crate {folder}")
+    click.echo(f"{counted(count, 'file')} in the crate {folder}")
 
 
 def _scored(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH, named_task
 from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
 
@@ -212,7 +212,8 @@ def _write(induction: Induction, rubric: Rubric, path: Path) -> list[str]:
         for line in told:
             click.echo(clean(line), err=True)
         click.echo(
-            f"not frozen: {len(told)} lint findings. The draft is in {draft}: mend it, then sciagent rubric freeze it"
+            f"not frozen: lint has found {counted(len(told), 'problem')}. The draft is in {draft}: mend it, then "
+            "sciagent rubric freeze it"
         )
         return told
     record = json.dumps(induction.record().as_json(), indent=1, ensure_ascii=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..judging.draws import MOST_DRAWS
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH, cases_of, rubrics_of, sources_of, templates_option
 from .told import Told, tells
 
@@ -118,7 +118,7 @@ def ledger_export(
             warnings.add(case.task.unfinished)
     write_atomically(output, "".join(f"{line}\n" for line in lines))
     told.say(
-        f"{questions} open questions in {len(lines)} prompts, written to {output}",
+        f"{counted(questions, 'open question')} in {counted(len(lines), 'prompt')}, written to {output}",
         questions=questions,
         prompts=len(lines),
         path=str(output),
@@ -240,7 +240,7 @@ def ledger_stats(told: Told, folder: Path) -> None:
         for value, count in sorted(counts.items()):
             told.say(f"{name:<8} {value:<40} {count:>8}")
     told.say(
-        f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {unknown} answers",
+        f"tokens   {tokens:,}; cost {cost:.4f} USD, not known for {counted(unknown, 'answer')}",
         judges=dict(sorted(judges.items())),
         statuses=dict(sorted(statuses.items())),
         tokens=tokens,
@@ -263,7 +263,7 @@ def ledger_merge(told: Told, folders: tuple[Path, ...], output: Path) -> None:
     from ..ledger.folders import merge_folders
 
     count = merge_folders(folders, output)
-    told.say(f"{count} records written to {output}", records=count, path=str(output))
+    told.say(f"{counted(count, 'record')} written to {output}", records=count, path=str(output))
 
 
 @ledger.command("diff")
@@ -283,7 +283,7 @@ def ledger_diff(told: Told, left: Path, right: Path) -> int:
     for d in differences:
         line = f"{d.left:>8} -> {d.right:<8} {d.run} {d.finding or 'run'} {d.criterion_id}"
         told.each("differences", asdict(d), line)
-    told.say(f"{len(differences)} differences")
+    told.say(f"{counted(len(differences), 'difference')}")
     return 1 if differences else 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH, named_task
 from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
 from .told import Told, tells
@@ -44,15 +44,15 @@ def rubric_lint(told: Told, files: tuple[Path, ...], task: str | None, tasks: tu
     """Look for what makes the criteria in FILES hard to apply, unfair, or a leak of what the task hides.
 
     Compound questions, vague words, what nobody can check, placeholders, duplicates, contradictions, data that the task
-    lacks, traces of the hidden study, goals without a criterion, missing weights and levels. Exit code 1: something was
-    found.
+    lacks, traces of the hidden study, goals without a criterion, missing weights and levels. Exit code 1: there is
+    a problem.
 
     \b
     Example:
         sciagent rubric lint rubrics/my_rubric.yaml --task my_task
     """
     from ..errors import SciagentError
-    from ..induction.lint import LintFinding, lint
+    from ..induction.lint import LintProblem, lint
     from ..induction.pipeline import data_names
 
     total = 0
@@ -62,13 +62,13 @@ def rubric_lint(told: Told, files: tuple[Path, ...], task: str | None, tasks: tu
         except SciagentError as error:
             if not path.is_file():
                 raise
-            found = [LintFinding("invalid", str(error), "it can't be read", "see docs/induction.md")]
+            found = [LintProblem("invalid", str(error), "it can't be read", "see docs/induction.md")]
         else:
             found = lint(loaded, made_for, data_names(made_for) if made_for is not None else None)
         total += len(found)
-        lines = [clean(finding.told()) for finding in found]
-        fact = {"file": str(path), "findings": lines}
-        told.each("rubrics", fact, f"{path}: {len(found)} findings", *(f"  {line}" for line in lines))
+        lines = [clean(problem.told()) for problem in found]
+        fact = {"file": str(path), "problems": lines}
+        told.each("rubrics", fact, f"{path}: {counted(len(found), 'problem')}", *(f"  {line}" for line in lines))
     return 1 if total else 0
 
 
@@ -80,7 +80,7 @@ def rubric_lint(told: Told, files: tuple[Path, ...], task: str | None, tasks: tu
 def rubric_freeze(told: Told, file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
     """Freeze the rubric in FILE: its next version, with digest and time in FILE's .frozen.json. It is linted first.
 
-    A frozen rubric that was edited can't be used until it is frozen again. Exit code 1: lint has found something.
+    A frozen rubric that was edited can't be used until it is frozen again. Exit code 1: lint has found a problem.
 
     \b
     Example:
@@ -90,10 +90,10 @@ def rubric_freeze(told: Told, file: Path, task: str | None, tasks: tuple[Path, .
 
     loaded, made_for = _loaded(file, task, tasks)
     frozen, found = freeze_rubric(loaded, file, made_for)
-    for finding in found:
-        click.echo(clean(finding.told()), err=True)
+    for problem in found:
+        click.echo(clean(problem.told()), err=True)
     if frozen is None:
-        told.say(f"not frozen: {len(found)} lint findings", frozen=False, findings=len(found))
+        told.say(f"not frozen: lint has found {counted(len(found), 'problem')}", frozen=False, problems=len(found))
         return 1
     facts = {"file": str(file), "version": frozen.version, "frozen_at": str(frozen.frozen_at), "digest": frozen.digest}
     told.say(f"frozen: {file}, version {frozen.version}, {frozen.frozen_at}", frozen=True, **facts)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH, doubts, named_task
 
 
@@ -66,7 +66,7 @@ def run(
         if result.state == "done":
             for warning in (*result.warnings, *doubts(result.run, tasks)):
                 click.echo(f"  warning: {clean(warning)}", err=True)
-    click.echo(f"{len(wanted)} runs in {folder}: {len(wanted) - failed} completed, {failed} not")
+    click.echo(f"{counted(len(wanted), 'run')} in {folder}: {len(wanted) - failed} completed, {failed} not")
     return 1 if failed else 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..errors import SciagentError
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH, doubts, find
 from .told import Told, tells
 
@@ -94,7 +94,7 @@ def freeze(told: Told, workspace: Path, target: Path, tasks: tuple[Path, ...], *
     manifest = frozen.run.manifest
     files, tree = len(manifest.files), manifest.tree_sha256
     told.say(
-        f"frozen: {frozen.run.label}, {files} files, tree {tree[:12]}, in {target}",
+        f"frozen: {frozen.run.label}, {counted(files, 'file')}, tree {tree[:12]}, in {target}",
         run=frozen.run.label,
         files=files,
         tree_sha256=tree,
@@ -109,7 +109,7 @@ def freeze(told: Told, workspace: Path, target: Path, tasks: tuple[Path, ...], *
     for line in guesses(manifest.files, manifest.report, named=options["report"] is not None):
         told.each("guesses", clean(line), f"  {clean(line)}")
     if frozen.masked:
-        told.say(f"{frozen.masked} secrets masked in logs")
+        told.say(f"{counted(frozen.masked, 'secret')} masked in logs")
     for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *handed.strays):
         told.each("warnings", clean(warning))
         click.echo(f"warning: {clean(warning)}", err=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
+from ..text import counted
 from .common import PATH
 from .told import Told, tells
 
@@ -168,12 +169,14 @@ def _lines(earned: Sequence[Earned]) -> Iterator[str]:
         )
     gaps = sum(one.not_recorded for one in earned)
     if gaps:
-        yield from paragraph(f"{gaps} criteria have no recorded verdict: ask a judge with --judge KIND:MODEL")
+        yield from paragraph(
+            f"no verdict is recorded for {counted(gaps, 'criterion', 'criteria')}: ask a judge with --judge KIND:MODEL"
+        )
     bad = [f"{one.kind} {one.task}" for one in earned if one.outcome == "beyond"]
     unsure = [one for one in earned if one.outcome == "open"]
     if bad:
         yield f"selfcheck failed: {', '.join(bad)} earned more than the allowance"
     elif unsure:
-        yield f"selfcheck inconclusive: what is not assessed could turn {len(unsure)} of {len(earned)} runs"
+        yield f"selfcheck inconclusive: what is not assessed could turn {len(unsure)} of {counted(len(earned), 'run')}"
     else:
-        yield f"selfcheck passed: none of {len(earned)} runs earned more than its allowance"
+        yield f"selfcheck passed: none of {counted(len(earned), 'run')} earned more than its allowance"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..text import clean
+from ..text import clean, counted
 from .common import PATH
 from .told import Told, tells
 
@@ -55,7 +55,7 @@ def task_hash(told: Told, folder: Path) -> None:
     from ..tasks.new import register_data
 
     count, path = register_data(folder), folder / "task.yaml"
-    told.say(f"registered: {count} files in {path}", path=str(path), files=count)
+    told.say(f"registered: {counted(count, 'file')} in {path}", path=str(path), files=count)
 
 
 @task.command("check")
@@ -139,5 +139,6 @@ def task_prior_art(
     plain = made.model_dump(mode="json", by_alias=True)
     write_atomically(path, yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110))
     failed = sum(not query.complete for query in made.queries)
-    click.echo(f"{len(made.hits)} publications from {len(made.queries)} searches ({failed} failed), written to {path}")
+    searches = counted(len(made.queries), "search", "searches")
+    click.echo(f"{counted(len(made.hits), 'publication')} from {searches} ({failed} failed), written to {path}")
     return 1 if failed else 0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..text import counted
 from .common import PATH, named_task
 from .told import Told, tells
 
@@ -32,4 +33,4 @@ def assemble(told: Told, task_id: str, folder: Path, tasks: tuple[Path, ...]) ->
 
     made = assemble_workspace(named_task(task_id, tasks), folder)
     count = len(made.files)
-    told.say(f"assembled: {folder} ({count} files; output/ is empty)", path=str(folder), files=count)
+    told.say(f"assembled: {folder} ({counted(count, 'file')}; output/ is empty)", path=str(folder), files=count)

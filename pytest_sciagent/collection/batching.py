@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
+from ..text import counted
 from .providers import make_clients, terms_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def take_batches_in(state: SessionState) -> set[tuple[str, str]]:
         in_flight |= questions_in_flight(folder, identity)
     if in_flight and not state.options.how.batch:
         state.notices.append(
-            f"{len(in_flight)} questions are in batches on their way and not asked here; to give a batch up, delete "
+            f"{counted(len(in_flight), 'question')} on the way in batches, not asked here; to give a batch up, delete "
             "its file below .sciagent/batches"
         )
     return in_flight
@@ -105,7 +106,7 @@ def _submit(state: SessionState, judge: Judge, questions: Sequence[Question]) ->
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         prompts = sum(len(batch.keys) for batch in made.states)
         told.append(
-            f"submitted to {identity.label}: {asked} questions in {prompts} prompts, batch "
+            f"submitted to {identity.label}: {counted(asked, 'question')} in {counted(prompts, 'prompt')}, batch "
             f"{', '.join(names[:_SHOWN])}{more}. Collect the answers by the same command, or by "
             "'sciagent batch collect RUNS'"
         )

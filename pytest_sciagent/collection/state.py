@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import SciagentError
+from ..text import counted
 from .options import Options
 from .own import OwnCriteria, OwnSpec, Scope
 from .paths import NOTHING
@@ -96,7 +97,8 @@ class SessionState:
             self.notices.append(f"prompt templates of your own: {names}")
         if (shown := self.templates.examples) is not None:
             asked = {one.criterion for one in shown.examples}
-            self.notices.append(f"{len(shown.examples)} labelled examples are shown with {len(asked)} criteria")
+            examples = counted(len(shown.examples), "labelled example")
+            self.notices.append(f"{examples} shown with {counted(len(asked), 'criterion', 'criteria')}")
         self.rubrics  # noqa: B018
         for scope in ("finding", "run"):
             self.own_of(scope)

@@ -25,6 +25,7 @@ from ..judging.pump import ANSWER_TOKENS, UNBILLED, Progress, Terms, prompt_usag
 from ..judging.requests import AnswerContext, Question
 from ..judging.settle import settle_asked
 from ..models import JudgeIdentity, LedgerEntry
+from ..text import counted
 
 Standing = Literal["running", "ended", "failed", "elsewhere"]
 
@@ -54,13 +55,13 @@ class Collected:
     def told(self) -> str:
         """What became of it, in one line."""
         state = self.state
-        name = f"batch {state.batch_id} ({state.judge.label}, {_count(len(state.questions), 'question')})"
+        name = f"batch {state.batch_id} ({state.judge.label}, {counted(len(state.questions), 'question')})"
         if self.status == "elsewhere":
             return f"{name}: submitted to {state.base_url}; to collect it, give that as the base URL"
         if self.status != "ended":
             return f"{name}: {self.status}: {self.detail}"
         lost = len(state.questions) - self.answers - self.failures
-        parts = [_count(self.answers, "answer") + " taken in"]
+        parts = [counted(self.answers, "answer") + " taken in"]
         parts += [f"{self.failures} failed"] if self.failures else []
         if self.waiting:
             parts.append(f"those of {', '.join(self.waiting)} wait until these runs are given too")
@@ -112,9 +113,9 @@ def look_at_batches(folder: Path, base_url: str | None) -> list[tuple[str, bool]
             told.append((Collected(state, "elsewhere").told(), True))
             continue
         outcome = collect_batch(state, api_key=None)
-        name = f"batch {state.batch_id} ({state.judge.label}, {_count(len(state.questions), 'question')})"
+        name = f"batch {state.batch_id} ({state.judge.label}, {counted(len(state.questions), 'question')})"
         since = f"submitted {state.submitted_at:%Y-%m-%d %H:%M} UTC"
-        there = f", {len(outcome.replies)} of {_count(len(state.keys), 'prompt')} answered" if outcome.replies else ""
+        there = f", {len(outcome.replies)} of {counted(len(state.keys), 'prompt')} answered" if outcome.replies else ""
         told.append((f"{name}: {outcome.status}: {outcome.detail}{there}; {since}", outcome.status == "running"))
     return told
 
@@ -259,7 +260,3 @@ def _affordable(call: Call, terms: Terms) -> bool:
         return False
     terms.budget.settle(cost, cost)
     return True
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

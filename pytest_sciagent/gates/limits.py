@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..scoring.interval import Interval
+from ..text import counted
 from .decision import Decision, exact, plain, show
 from .thresholds import verdicts_of
 
@@ -34,7 +35,7 @@ class MaxNotAssessed:
         verdicts, bound = by_system[name], exact(self.most)
         errors = sum(v.is_error for v in verdicts)
         gaps = sum(v.level is None for v in verdicts) - errors
-        parts = f"{gaps} not assessed and {errors} in error of {_criteria(len(verdicts))}"
+        parts = f"{gaps} not assessed and {errors} in error of {counted(len(verdicts), 'criterion', 'criteria')}"
         sentence = f"{told}: {name} has {show(Interval.point(shares[name]), bound)} % ({parts})"
         return Decision("met" if shares[name] <= bound else "not met", sentence)
 
@@ -51,7 +52,7 @@ class MaxJudgeErrors:
         if not judged:
             return Decision("inconclusive", f"{told}: no criterion was judged")
         share, bound = _percent([v.is_error for v in judged]), exact(self.most)
-        counts = f"{sum(v.is_error for v in judged)} of {_criteria(len(judged))} judged"
+        counts = f"{sum(v.is_error for v in judged)} of {counted(len(judged), 'criterion', 'criteria')} judged"
         sentence = f"{told}: {show(Interval.point(share), bound)} % ({counts})"
         return Decision("met" if share <= bound else "not met", sentence)
 
@@ -75,9 +76,10 @@ class MaxRunCost:
         costs = [cost for run in results.runs for cost in run.costs]
         if unknown := costs.count(None):
             return Decision(
-                "inconclusive", f"{told}: the cost of {unknown} of {len(costs)} answers is not recorded; {dearest}"
+                "inconclusive",
+                f"{told}: the cost of {unknown} of {counted(len(costs), 'answer')} is not recorded; {dearest}",
             )
-        return Decision("met", f"{told}: {dearest}, the most of {len(known)} run{'s' if len(known) != 1 else ''}")
+        return Decision("met", f"{told}: {dearest}, the most of {counted(len(known), 'run')}")
 
 
 def _percent(flags: Sequence[bool]) -> Fraction:
@@ -86,7 +88,3 @@ def _percent(flags: Sequence[bool]) -> Fraction:
 
 def _sum(costs: Sequence[float | None]) -> Fraction:
     return sum((exact(cost) for cost in costs if cost is not None), start=Fraction(0))
-
-
-def _criteria(number: int) -> str:
-    return f"{number} criteri{'on' if number == 1 else 'a'}"

@@ -9,6 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from ..scoring.interval import Interval, mean
+from ..text import counted
 from .baseline import Baseline, Opponents, RunOutcome, opponents
 from .decision import WORST_FIRST, Decision, Outcome, exact, plain, show
 
@@ -151,7 +152,7 @@ def _told(opponent: str | None, found: Comparison, margin: float) -> str:
     if opponent is None:
         return "has no counterpart of its name"
     bound = -exact(margin)
-    tasks = f"{found.n} shared task{'' if found.n == 1 else 's'}"
+    tasks = f"{counted(found.n, 'shared task')}"
     left = f" ({found.left_out} of one side only left out)" if found.left_out else ""
     if found.mean is None:
         return f"- {opponent} is not known: {found.reason}{left}"

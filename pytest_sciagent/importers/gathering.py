@@ -23,8 +23,12 @@ from ..models import Label, Model, Rubric
 from ..runs import UnsafeFile
 from ..runs.freeze import FreezeOptions, freeze
 from ..tasks import Task
+<<<<<<< HEAD
 from ..text import one_line
 from .foreign import fault
+=======
+from ..text import counted, one_line
+>>>>>>> messages
 
 Kind = Literal["task", "run", "rubric", "labels", "result", "figures"]
 KINDS: tuple[Kind, ...] = ("task", "run", "rubric", "labels", "result", "figures")
@@ -125,7 +129,7 @@ class Gathering:
         lines = (json.dumps(label.as_json(), ensure_ascii=False) + "\n" for label in labels)
         write_atomically(place, "".join(lines))
         raters = len({(label.rater.kind, label.rater.name) for label in labels})
-        told = f"{len(labels):,} labels of {raters} rater{'s' if raters != 1 else ''}"
+        told = f"{counted(len(labels), 'label')} of {counted(raters, 'rater')}"
         self.add("labels", name or dataset, place, told, *notes)
 
     def write_rubric(self, rubric: Rubric, *notes: str) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 from ..errors import SciagentError
 from ..models import Label, Rater, System
 from ..runs.freeze import FreezeOptions
-from ..text import slug
+from ..text import counted, slug
 from .foreign import Folder, Foreign, number_in, regular_files, table
 from .gathering import Gathering, staged
 
@@ -63,7 +63,7 @@ def bring_in(folders: Sequence[Folder], into: Gathering) -> None:
                 labels += list(_table_labels(folder, name, notes))
         into.notes += [f"{folder.path / MERGED}: passed over, it joins the other tables"] * (MERGED in folder.files)
         if folder.path.name in ("paper", "experiments") and _workshop_above(folder):
-            into.notes.append(f"{folder.path}: {len(folder.files)} reviews of a single stage are passed over")
+            into.notes.append(f"{folder.path}: passed over: {counted(len(folder.files), 'review')} of a single stage")
         for name in _reviews(folder):
             with into.attempt("labels", f"{folder.path.name}/{name}", folder.path / name):
                 reviews += list(_review_labels(folder, name))
@@ -122,7 +122,7 @@ def _table_labels(folder: Folder, name: str, notes: list[str]) -> Iterator[Label
                 if answer != "not sure":
                     run = f"{row['LLM']}/{row['Workshop_name']}"
                     yield _label(run, column, Rater(kind="human", name=name), float(answer == "yes"), (0.0, 1.0))
-        notes.append(f"{unsure} answers are Not Sure: no labels")
+        notes.append(f"no label of {counted(unsure, 'answer')} that says Not Sure")
         return
     for row in rows:
         rater = Rater(kind="judge", name=f"{name} (mean of its judges)")

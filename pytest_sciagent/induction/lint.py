@@ -1,4 +1,4 @@
-"""Lint of a rubric: what makes its criteria hard to apply, unfair, or a leak. Each finding says how to mend it."""
+"""Lint of a rubric: what makes its criteria hard to apply, unfair, or a leak. Each problem says how to mend it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEAK_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class LintFinding:
+class LintProblem:
     """What is wrong with a rubric, where, and what would mend it."""
 
     rule: Rule
@@ -72,12 +72,12 @@ _NEGATION = re.compile(
 )
 
 
-def lint(rubric: Rubric, task: Task | None = None, data_names: set[str] | None = None) -> list[LintFinding]:
+def lint(rubric: Rubric, task: Task | None = None, data_names: set[str] | None = None) -> list[LintProblem]:
     """Everything that is wrong with `rubric`.
 
     task: with it, the text is searched for what the task hides. data_names: what data_sources may name.
     """
-    found = [finding for criterion in rubric.criteria for finding in _one(criterion, data_names)]
+    found = [problem for criterion in rubric.criteria for problem in _one(criterion, data_names)]
     found += [f for c in rubric.criteria if rubric.kind == "induced" for f in _aim(c)]
     found += _pairs(rubric.criteria)
     found += _goals(rubric)
@@ -96,7 +96,7 @@ def _texts(criterion: Criterion) -> dict[str, str]:
     }
 
 
-def _one(criterion: Criterion, data_names: set[str] | None) -> Iterator[LintFinding]:
+def _one(criterion: Criterion, data_names: set[str] | None) -> Iterator[LintProblem]:
     where = criterion.id
     every = _texts(criterion) | {
         "title": criterion.title or "",
@@ -105,47 +105,47 @@ def _one(criterion: Criterion, data_names: set[str] | None) -> Iterator[LintFind
     }
     for name, text in every.items():
         if match := _PLACEHOLDER.search(text):
-            yield LintFinding("placeholder", f"{where} {name}", repr(match[0]), "write out what is meant")
+            yield LintProblem("placeholder", f"{where} {name}", repr(match[0]), "write out what is meant")
     for name, text in _texts(criterion).items():
         if match := _VAGUE.search(text):
             hint = "say what is counted, compared or shown, and how much of it"
-            yield LintFinding("vague", f"{where} {name}", repr(match[0]), hint)
+            yield LintProblem("vague", f"{where} {name}", repr(match[0]), hint)
         if match := _MIND.search(text):
             hint = "ask for something that stands in a file"
-            yield LintFinding("uncheckable", f"{where} {name}", repr(match[0]), hint)
+            yield LintProblem("uncheckable", f"{where} {name}", repr(match[0]), hint)
     if _COMPOUND.search(criterion.question):
-        yield LintFinding("compound", where, "the question asks more than one thing", "make it two criteria")
+        yield LintProblem("compound", where, "the question asks more than one thing", "make it two criteria")
     proof = criterion.check or criterion.required_analysis or criterion.expected_artifacts
     if criterion.data_sources and not proof:
         hint = "name the required analysis or an expected artifact"
-        yield LintFinding("uncheckable", where, "nothing says what would prove it", hint)
+        yield LintProblem("uncheckable", where, "nothing says what would prove it", hint)
     same = [normalise_quote(text).casefold() for name, text in _texts(criterion).items() if name.startswith("level")]
     if len(set(same)) < len(same):
-        yield LintFinding("contradicting", where, "two levels have one condition", "exactly one level must hold")
+        yield LintProblem("contradicting", where, "two levels have one condition", "exactly one level must hold")
     for requirement in criterion.requires:
         if why := met_by_inputs(requirement, data_names or ()):
             hint = "require what only a result can have"
-            yield LintFinding("met by inputs", where, f"{told(requirement)}: {why}", hint)
+            yield LintProblem("met by inputs", where, f"{told(requirement)}: {why}", hint)
     for name in criterion.data_sources if data_names is not None else ():
         if name not in data_names:  # type: ignore[operator]
-            yield LintFinding(
+            yield LintProblem(
                 "missing data", where, f"the task has no {one_line(name, 80)}", "name a file or FILE:COLUMN"
             )
 
 
-def _aim(criterion: Criterion) -> Iterator[LintFinding]:
+def _aim(criterion: Criterion) -> Iterator[LintProblem]:
     """Conditions that every finding of a run meets as soon as one does; questions about one finding put to a run."""
     rule: Rule = "not about one finding"
     if criterion.scope == "run":
         if about_a_finding(criterion.question):
-            yield LintFinding(rule, criterion.id, "the question of a whole run speaks of this finding", "say: the run")
+            yield LintProblem(rule, criterion.id, "the question of a whole run speaks of this finding", "say: the run")
         return
     for name in about_no_finding(criterion.question, criterion.levels.full, criterion.levels.half):
         hint = "say what this finding gives, or decide it by code once for the run (scope: run)"
-        yield LintFinding(rule, f"{criterion.id} {name}", "it does not speak of the finding", hint)
+        yield LintProblem(rule, f"{criterion.id} {name}", "it does not speak of the finding", hint)
 
 
-def _pairs(criteria: Sequence[Criterion]) -> Iterator[LintFinding]:
+def _pairs(criteria: Sequence[Criterion]) -> Iterator[LintProblem]:
     """Criteria that ask the same, or the one what the other forbids."""
     from rapidfuzz import fuzz
 
@@ -157,20 +157,20 @@ def _pairs(criteria: Sequence[Criterion]) -> Iterator[LintFinding]:
         negations = [len(_NEGATION.findall(text)) for text in texts]
         where = f"{first.id}, {second.id}"
         if sum(negations) % 2:
-            yield LintFinding("contradicting", where, "the one asks for what the other forbids", "keep one")
+            yield LintProblem("contradicting", where, "the one asks for what the other forbids", "keep one")
         else:
-            yield LintFinding("duplicate", where, "they ask the same", "keep one")
+            yield LintProblem("duplicate", where, "they ask the same", "keep one")
 
 
-def _goals(rubric: Rubric) -> Iterator[LintFinding]:
+def _goals(rubric: Rubric) -> Iterator[LintProblem]:
     served = {criterion.dimension for criterion in rubric.criteria} | {g for c in rubric.criteria for g in c.goals}
     for dimension in rubric.dimensions:
         if dimension.id not in served:
             hint = "write a criterion for it, or leave it out"
-            yield LintFinding("goal without criterion", dimension.id, "no criterion tests it", hint)
+            yield LintProblem("goal without criterion", dimension.id, "no criterion tests it", hint)
 
 
-def _leaks(rubric: Rubric, task: Task) -> Iterator[LintFinding]:
+def _leaks(rubric: Rubric, task: Task) -> Iterator[LintProblem]:
     hidden = Hidden(task)
     for criterion in rubric.criteria:
         plain = criterion.model_dump(mode="json", exclude={"weight", "id"})
@@ -179,6 +179,6 @@ def _leaks(rubric: Rubric, task: Task) -> Iterator[LintFinding]:
         leaks = [*hidden.sources(name, lines), *hidden.cited_authors(name, lines)]
         leaks += [*hidden.title_words(name, lines), *hidden.values(name, lines, LEAK_DIGITS)]
         for leak in leaks:
-            yield LintFinding(
+            yield LintProblem(
                 "target leaked", name, leak.kind, "a rubric must not give the hidden study away: reword it"
             )

@@ -13,8 +13,9 @@ from ..ledger.store import write_atomically
 from ..models import Rubric
 from ..rubrics.frozen import freeze, load_record, record_of, record_text, rubric_yaml
 from ..tasks import Task
+from ..text import counted
 from .asking import Desk
-from .lint import LintFinding, lint
+from .lint import LintProblem, lint
 from .profile import profile_data, with_meaning
 from .skeleton import induce_skeleton
 from .states import Criteria, DataProfile, InductionRecord, Literature, Skeleton, State, digest_of
@@ -56,7 +57,7 @@ class Induction:
         instruction, second = self.task.objective, self.switches.second_skeleton
         inputs = digest_of(instruction, second)
         made = self._stage(SKELETON, Skeleton, inputs, lambda: induce_skeleton(self.desk, instruction, second=second))
-        self.tell(f"skeleton: {len(made.goals)} goals")
+        self.tell(f"skeleton: {counted(len(made.goals), 'goal')}")
         return made
 
     @cached_property
@@ -67,7 +68,8 @@ class Induction:
         made = self.ground(self.skeleton)
         self.desk.folder.save(LITERATURE, made)
         note = f"; {made.note}" if made.note else ""
-        self.tell(f"literature: {len(made.searches)} searches, {len(made.sources)} core sources{note}")
+        searches, sources = counted(len(made.searches), "search", "searches"), counted(len(made.sources), "core source")
+        self.tell(f"literature: {searches}, {sources}{note}")
         return made
 
     @cached_property
@@ -80,9 +82,8 @@ class Induction:
         made = self._stage(DATA, DataProfile, inputs, lambda: with_meaning(self.desk, self.task, raw, skeleton))
         columns = sum(len(f.table.columns) for f in made.files if f.table)
         feasible = sum(goal.feasible == "yes" for goal in made.feasibility)
-        self.tell(
-            f"data: {len(made.files)} files, {columns} columns; {feasible} of {len(made.feasibility)} goals feasible"
-        )
+        told = f"{counted(len(made.files), 'file')}, {counted(columns, 'column')}"
+        self.tell(f"data: {told}; {feasible} of {counted(len(made.feasibility), 'goal')} feasible")
         return made
 
     @cached_property
@@ -142,7 +143,7 @@ def data_names(task: Task) -> set[str]:
     return profile_data(task).names
 
 
-def freeze_rubric(rubric: Rubric, path: Path, task: Task | None) -> tuple[Rubric | None, list[LintFinding]]:
+def freeze_rubric(rubric: Rubric, path: Path, task: Task | None) -> tuple[Rubric | None, list[LintProblem]]:
     """Write `rubric` to `path` as its next frozen version, with the record beside it; nothing where lint finds a fault.
 
     Words that are frozen already keep their version and time.

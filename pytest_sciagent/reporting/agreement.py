@@ -13,6 +13,7 @@ from itertools import combinations
 from ..judging.panel import PANEL
 from ..models import JudgeIdentity, Verdict
 from ..scoring.interval import format_fraction
+from ..text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,11 @@ def agreement_line(verdicts: Iterable[Verdict]) -> Iterator[str]:
     found = sum(by_criterion.values(), start=Agreement())
     told = []
     if found.flip_rate is not None:
-        told.append(f"{_percent(found.flip_rate)} of {_count(found.drawn_twice, 'answer')} flip in the second draw")
+        told.append(f"{_percent(found.flip_rate)} of {counted(found.drawn_twice, 'answer')} flip in the second draw")
     if found.agreement is not None:
-        told.append(f"judges agree in {_percent(found.agreement)} of {_count(found.pairs, 'pair')} of votes")
+        told.append(f"judges agree in {_percent(found.agreement)} of {counted(found.pairs, 'pair')} of votes")
     if found.without_level:
-        told.append(f"{found.without_level} of {_count(found.votes, 'vote')} without a level")
+        told.append(f"{found.without_level} of {counted(found.votes, 'vote')} without a level")
     if told:
         worst = min(by_criterion.items(), key=lambda entry: (_sameness(entry[1]), entry[0]))
         least = f"; least for {worst[0]}" if _sameness(worst[1]) < 1 else ""
@@ -112,7 +113,3 @@ def _sameness(found: Agreement) -> Fraction:
 
 def _percent(share: Fraction) -> str:
     return f"{format_fraction(share * 100, 0)} %"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

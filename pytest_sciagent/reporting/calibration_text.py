@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..models.calibration import AgreementMeasured, Calibration, Measure, Slice
-from ..text import one_line
-from .columns import NOTHING, columns, count, number, paragraph, percent
+from ..text import counted, one_line
+from .columns import NOTHING, columns, number, paragraph, percent
 from .few_shot import few_shot_lines
 
 _NAME = 26
@@ -15,7 +15,7 @@ _MOST_LEVELS = 12
 
 def calibration_text(found: Calibration, *, details: bool = False) -> str:
     """All of it, ready to be printed."""
-    head = f"{found.bound.judge} against {found.against} ({count(len(found.raters), 'rater')})"
+    head = f"{found.bound.judge} against {found.against} ({counted(len(found.raters), 'rater')})"
     lines = [one_line(head, 100), "", "agreement; 95 % intervals by a bootstrap over runs"]
     lines += agreement_table(found.slices)
     ceilings = [part for part in found.slices if part.ceiling is not None]
@@ -25,12 +25,13 @@ def calibration_text(found: Calibration, *, details: bool = False) -> str:
     lines += [line for part in found.slices if details for line in _details(part)]
     open_ = sum(part.unanswered for part in found.slices if part.kind == "all")
     if open_:
-        lines += ["", f"{count(open_, 'label')} without a level of {found.bound.judge}: left out, not counted as wrong"]
+        lines += [
+            "",
+            f"{counted(open_, 'label')} without a level of {found.bound.judge}: left out, not counted as wrong",
+        ]
     if found.again:
-        told = (
-            f"{count(found.again, 'label')} of what the same rater had labelled before, {found.otherwise} with another"
-        )
-        lines += ["", *paragraph(f"{told} score: all count")]
+        told = f"{counted(found.again, 'label')} of what the same rater had labelled before"
+        lines += ["", *paragraph(f"{told}, {found.otherwise} with another score: all count")]
     reasons = sorted({part.agreement.reason for part in found.slices if part.agreement.reason is not None})
     lines += ["", *reasons] if reasons else []
     return "\n".join(lines) + "\n"
@@ -42,7 +43,7 @@ def agreement_words(found: Calibration) -> str:
     ceiling = "" if part.ceiling is None else f"; {found.against} among themselves {_value(part.ceiling.kappa)}"
     return (
         f"weighted kappa {_value(part.agreement.kappa)} with {found.against}, "
-        f"{count(part.agreement.n, 'label')} of {count(part.agreement.runs, 'run')}{ceiling}"
+        f"{counted(part.agreement.n, 'label')} of {counted(part.agreement.runs, 'run')}{ceiling}"
     )
 
 

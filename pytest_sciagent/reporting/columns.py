@@ -78,8 +78,3 @@ def interval(low: float | None, high: float | None) -> str:
 def probability(p: float | None) -> str:
     """A p-value."""
     return NOTHING if p is None else "<0.001" if p < 0.001 else number(p, 3)
-
-
-def count(amount: int, what: str) -> str:
-    """`3 tasks`."""
-    return f"{amount} {what}{'' if amount == 1 else 's'}"

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..statistics import Bounds, Correlation, OrderComparison, compare_intervals
-from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
+from ..text import counted
+from .columns import NOTHING, columns, interval, number, paragraph, percent, probability, signed, span
 from .comparison_results import Comparison, End, Ends, OrderCheck, ScoreComparison
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def repeats(comparison: Comparison) -> list[str]:
             rows.append(
                 (
                     label,
-                    f"{found.runs} of {count(found.tasks, 'task')}",
+                    f"{found.runs} of {counted(found.tasks, 'task')}",
                     number(found.mean),
                     *map(number, deviations),
                     interval(found.low, found.high),
@@ -161,7 +162,7 @@ def domains(comparison: Comparison) -> list[str]:
     kept = [name for name in low.without if low.without[name].same_order and high.without[name].same_order]
     every = " at both ends" if comparison.is_open else ""
     lines = columns(("order without", *(label for label, _ in ends)), rows)
-    lines += paragraph(f"The order holds{every} without {len(kept)} of {count(len(low.without), 'domain')}.")
+    lines += paragraph(f"The order holds{every} without {len(kept)} of {counted(len(low.without), 'domain')}.")
     return lines + _no_winner(comparison)
 
 
@@ -207,5 +208,5 @@ def correlation_text(found: Correlation, what: str) -> str:
     coarse = f" (p {probability(found.spearman_p)})" if found.n >= ENOUGH else ""
     return (
         f"Pearson r {number(found.pearson, 2)} (p {probability(found.pearson_p)}), "
-        f"Spearman {number(found.spearman, 2)}{coarse}, {count(found.n, what)}."
+        f"Spearman {number(found.spearman, 2)}{coarse}, {counted(found.n, what)}."
     )

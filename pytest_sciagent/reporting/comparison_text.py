@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..statistics import Bounds
-from ..text import one_line
+from ..text import counted, one_line
 from .cohort import Row, as_rows
-from .columns import NOTHING, columns, count, interval, number, paragraph, percent, probability, signed, span
+from .columns import NOTHING, columns, interval, number, paragraph, percent, probability, signed, span
 from .comparison import ALPHA
 from .comparison_orders import (
     correlation_text,
@@ -76,7 +76,8 @@ def score_sections(comparison: ScoreComparison) -> list[Section]:
 def _head(rows: Sequence[Row], comparison: Comparison) -> Section:
     first = rows[0]
     runs = sum(row["state"] != "missing" for row in rows)
-    title = f"{count(len(comparison.systems), 'system')}, {count(len(comparison.tasks), 'task')}, {count(runs, 'run')}"
+    systems, tasks = counted(len(comparison.systems), "system"), counted(len(comparison.tasks), "task")
+    title = f"{systems}, {tasks}, {counted(runs, 'run')}"
     lines = paragraph(f"rubric {first['rubric']}, profile {first['profile']}, judge {first['judge'] or 'none'}")
     for sentence in comparison.believed:
         lines += paragraph(sentence)
@@ -143,7 +144,7 @@ def _systems(comparison: ScoreComparison) -> list[str]:
             )
     found = columns(("", "tasks", "mean", "95 % t", "95 % bootstrap", "range", "leads", "for sure"), lines)
     found += paragraph(
-        f"leads: of the {count(len(comparison.shared), 'task')} that all systems have, those on which a system is "
+        f"leads: of the {counted(len(comparison.shared), 'task')} that all systems have, those on which a system is "
         "first (ties shared); for sure: whatever is not assessed turns out to be"
     )
     if len(comparison.means) > 1:
@@ -169,7 +170,7 @@ def _leader(comparison: ScoreComparison) -> str:
         return "One system: there is nothing to compare it with."
     if not comparison.shared:
         return "There is no task that every system has a score on, so no order of all systems is given."
-    where = f"On the {count(len(comparison.shared), 'task')} that all systems have"
+    where = f"On the {counted(len(comparison.shared), 'task')} that all systems have"
     if comparison.leader is not None:
         return (
             f"{where}, {comparison.leader} has the highest mean"
@@ -256,9 +257,8 @@ def _least_p(differences: int) -> str:
     least = 2.0 ** (1 - differences)
     if not differences or least <= ALPHA:
         return ""
-    return (
-        f"; {count(differences, 'difference')} can't show one: the smallest p possible is {number(min(least, 1.0), 3)}"
-    )
+    few = counted(differences, "difference")
+    return f"; {few} can't show one: the smallest p possible is {number(min(least, 1.0), 3)}"
 
 
 # ---- tasks, shares, usage

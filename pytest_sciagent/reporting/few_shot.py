@@ -10,7 +10,8 @@ from ..models import Label
 from ..models.calibration import FewShot, KappaChange, Measure
 from ..models.examples import ExamplesFile
 from ..statistics import kappa_gain
-from .columns import NOTHING, columns, count, number, paragraph
+from ..text import counted
+from .columns import NOTHING, columns, number, paragraph
 
 Things = Mapping[tuple[str, str, str, str], float]
 
@@ -57,8 +58,8 @@ def few_shot_lines(found: FewShot) -> Iterator[str]:
     yield ""
     yield "EXAMPLES: weighted kappa without and with them, and the paired difference"
     yield from paragraph(
-        f"{count(found.examples, 'example')}, {found.shots} a criterion at most, from "
-        f"{count(len(found.shown), 'run')}; measured on the labels of the others"
+        f"{counted(found.examples, 'example')}, {found.shots} a criterion at most, from "
+        f"{counted(len(found.shown), 'run')}; measured on the labels of the others"
     )
     rows = [(name, *_row(change)) for name, change in (*found.criteria.items(), ("ALL", found.whole))]
     yield from columns(("", "n", "runs", "without", "", "with", "", "difference", ""), rows)

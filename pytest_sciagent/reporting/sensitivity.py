@@ -15,9 +15,10 @@ from ..judging.panel import Panel
 from ..models import JudgeIdentity, Label, Rubric, Verdict
 from ..models.calibration import Bound, Calibration
 from ..statistics import Bounds, certain_leader, rank_ranges
+from ..text import counted
 from .calibration import Comparison, calibrate
 from .calibration_text import agreement_table
-from .columns import columns, count, paragraph
+from .columns import columns, paragraph
 from .results import Results, VerdictKey, run_result, system_results
 from .scored_runs import OpenRun
 from .validity import Calibrations
@@ -136,11 +137,11 @@ def sensitivity_text(found: Sensitivity) -> str:
 
 def _lines(found: Sensitivity) -> Iterator[str]:
     names = [judged.judge.label for judged in found.judged]
-    yield f"{count(len(found.lead.results.runs), 'run')} under {count(len(names), 'judge')}, led by {names[0]}"
+    yield f"{counted(len(found.lead.results.runs), 'run')} under {counted(len(names), 'judge')}, led by {names[0]}"
     for judged in found.judged[1:]:
         if judged.filled:
             yield from paragraph(
-                f"{judged.judge.label} has not answered {count(judged.filled, 'question')} that the lead has: "
+                f"{judged.judge.label} has not answered {counted(judged.filled, 'question')} that the lead has: "
                 "there the lead's verdict stands"
             )
     for judged in found.judged:
@@ -175,11 +176,11 @@ def _score(judged: JudgedBy, system: str) -> str:
 def _turned(found: Sensitivity, other: JudgedBy) -> str:
     turned = found.turned(other)
     leader = "another leader, or none where there was one" if turned["leader"] else "no other leader"
-    decisions = f"; {turned['decisions']} of {count(len(other.decisions), 'decision')}" if other.decisions else ""
+    decisions = f"; {turned['decisions']} of {counted(len(other.decisions), 'decision')}" if other.decisions else ""
     return (
-        f"turned: {turned['levels']} of {count(turned['levels compared'], 'level')} "
+        f"turned: {turned['levels']} of {counted(turned['levels compared'], 'level')} "
         f"({turned['levels by more than a half']} by more than a half step of the scale); "
-        f"the places of {turned['places']} of {count(len(other.places), 'system')}, {leader}{decisions}"
+        f"the places of {turned['places']} of {counted(len(other.places), 'system')}, {leader}{decisions}"
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from ..text import counted
+
 if TYPE_CHECKING:
     from ..judging.pump import Progress
     from ..models import LedgerEntry
@@ -97,7 +99,7 @@ def spending_lines(spending: Spending) -> Iterator[str]:
     yield spent_line(spending.spent)
     if saved.answers:
         amounts = _amounts(saved, saved.answers, saved.answers_without_tokens, saved.answers_without_cost)
-        yield f"saved: {_count(saved.answers, 'recorded answer')} replayed, {amounts}"
+        yield f"saved: {counted(saved.answers, 'recorded answer')} replayed, {amounts}"
 
 
 def spent_line(spent: Spent) -> str:
@@ -106,7 +108,7 @@ def spent_line(spent: Spent) -> str:
         return "spent: nothing, no judge was asked"
     failed = f" ({spent.failed} failed)" if spent.failed else ""
     amounts = _amounts(spent, spent.calls, spent.calls_without_tokens, spent.calls_without_cost)
-    return f"spent: {_count(spent.calls, 'judge call')}{failed}, {amounts}"
+    return f"spent: {counted(spent.calls, 'judge call')}{failed}, {amounts}"
 
 
 def _amounts(of: Spent | Saved, total: int, without_tokens: int, without_cost: int) -> str:
@@ -120,7 +122,3 @@ def _amounts(of: Spent | Saved, total: int, without_tokens: int, without_cost: i
 
 def _gap(left_out: int) -> str:
     return f" (not known for {left_out})" if left_out else ""
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

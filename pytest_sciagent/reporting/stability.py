@@ -13,7 +13,8 @@ from ..models import JudgeIdentity, Rubric
 from ..scoring.interval import Interval
 from ..statistics import Components, mean_difference, smallest_difference, tasks_needed, variance_components
 from ..statistics.base import mean_of
-from .columns import columns, count, number, paragraph
+from ..text import counted
+from .columns import columns, number, paragraph
 from .results import run_result
 from .scored_runs import OpenRun
 from .validity import Validity
@@ -138,13 +139,13 @@ def stability_text(found: Stability, validity: Validity) -> str:
 
 
 def _lines(found: Stability, validity: Validity) -> Iterator[str]:
-    yield f"{found.judge.label}, {count(found.draws, 'draw')}; scores are points of 0..100"
+    yield f"{found.judge.label}, {counted(found.draws, 'draw')}; scores are points of 0..100"
     yield from paragraph(validity.sentence)
     if found.widest > 0:
         yield from paragraph(f"scores are open by up to {found.widest:.1f} points; the middles are taken")
     if found.twice:
         yield from paragraph(
-            f"flips: {found.flips} of {count(found.twice, 'answer')} ({100 * found.flips / found.twice:.0f} %) have "
+            f"flips: {found.flips} of {counted(found.twice, 'answer')} ({100 * found.flips / found.twice:.0f} %) have "
             "another level in the second draw"
         )
     yield from ("", "SPREAD: standard deviations in points, with 95 % intervals")
@@ -167,7 +168,7 @@ def _sd(part: Any) -> str:
 
 
 def _pair(pair: Pair, margin: float) -> str:
-    head = f"{pair.a} - {pair.b}, {count(pair.tasks, 'shared task')}"
+    head = f"{pair.a} - {pair.b}, {counted(pair.tasks, 'shared task')}"
     if pair.smallest is None or pair.sd is None:
         return f"{head}: {pair.reason}"
     needed = "more than 100,000" if pair.needed is None else str(pair.needed)

@@ -10,7 +10,7 @@ from ..collection.status import HALF, NOT_ASSESSED
 from ..collection.told import told_by
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
-from ..text import clean, one_line
+from ..text import clean, counted, one_line
 from .agreement import agreement_line, who_judged
 from .spending import spending_lines
 
@@ -67,7 +67,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
         for line in ("", *spending_lines(results.spending), ""):
             reporter.write_line(line)
     for system in results.systems:
-        tasks = f"mean of {system.tasks} task{'s' if system.tasks != 1 else ''}"
+        tasks = f"mean of {counted(system.tasks, 'task')}"
         reporter.write_line(f"{system.name}: {system.score.show()} ({tasks})", bold=True)
     reporter.write_line(clean(results.believed.sentence))
     _write_gates(reporter, results)
@@ -92,14 +92,10 @@ def _head(results: Results) -> Iterator[str]:
     rubrics = ", ".join(f"{r.id} {r.version} ({r.profile})" for r in results.rubrics)
     judge = "none known" if results.judge is None else who_judged(results.judge)
     findings = sum(len(r.findings) for r in results.runs)
-    yield f"{_count(len(results.runs), 'run')}, {_count(findings, 'finding')}; rubric {rubrics}; judge {judge}"
+    yield f"{counted(len(results.runs), 'run')}, {counted(findings, 'finding')}; rubric {rubrics}; judge {judge}"
     yield "scores are points of 0..100; low..high where something is not assessed or in error"
     yield from agreement_line(results.verdicts)
     yield from map(clean, results.notes)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _runs(runs: list[RunResult], verbosity: int) -> Iterator[str]:
@@ -200,7 +196,7 @@ def _reruns(results: Results) -> Iterator[str]:
             continue
         results_of = ((found.reproduced, "the same"), (found.different, "otherwise"), (found.missing, "not written"))
         counts = ", ".join(f"{len(paths)} {how}" for paths, how in results_of)
-        scripts = f"{_count(len(found.commands), 'script')} in {found.seconds:g} s"
+        scripts = f"{counted(len(found.commands), 'script')} in {found.seconds:g} s"
         yield f"  {label}: {scripts}; results {counts}{problem}"
 
 
@@ -243,7 +239,7 @@ def _notes(results: Results) -> Iterator[str]:
     for key, count in sorted(open_counts.items(), key=lambda kv: (-kv[1], kv[0]))[:12]:
         yield f"  {count} x {clean(key)}"
     if len(open_counts) > 12:
-        yield f"  and {len(open_counts) - 12} more reasons (see --sciagent-json)"
+        yield f"  and {counted(len(open_counts) - 12, 'more reason')} (see --sciagent-json)"
     yield from notes
 
 

@@ -23,6 +23,7 @@ from ..models.results import ResultsFile, RunScored
 from ..models.revision import ExaminerUsed
 from ..rubrics import load_rubric
 from ..runs import Run
+from ..text import counted
 from .standing import Verification
 
 EXIT_INTERRUPTED = 2
@@ -235,8 +236,9 @@ class Desk:
         layout = judge.parameters.get("layout", "item")
         rubrics = " ".join(f"--rubric {path}" for path in examiner.rubrics)
         return Waiting(
-            f"{count} questions about {names} wait for {judge.label} in {place}. Take the answers in, then start this "
-            f"command again:\n  sciagent ledger import ANSWERS.jsonl {paths} --ledger {self.ledger} {rubrics} "
+            f"{counted(count, 'question')} about {names} to be answered by {judge.label} in {place}. Take the answers "
+            f"in, then start this command again:\n  sciagent ledger import ANSWERS.jsonl {paths} "
+            f"--ledger {self.ledger} {rubrics} "
             f"--as {judge.model} --layout {layout}"
         )
 

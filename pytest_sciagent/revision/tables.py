@@ -7,10 +7,10 @@ from typing import Any
 
 from ..models.results import Ends
 from ..models.revision import ARMS, Arm, RevisionRecord
-from ..reporting.columns import NOTHING, columns, count, interval, number, paragraph, percent, span
+from ..reporting.columns import NOTHING, columns, interval, number, paragraph, percent, span
 from ..statistics import MeanGain, mean_gain
 from ..statistics.base import mean_of
-from ..text import clean
+from ..text import clean, counted
 from .experiment import Scored
 from .told import gained
 
@@ -28,7 +28,7 @@ def tables(scored: Sequence[Scored]) -> Iterator[str]:
     """All tables, as lines. Repeats of a task are averaged first, then tasks."""
     for system in dict.fromkeys(one.system for one in scored):
         mine = [one for one in scored if one.system == system]
-        yield f"ARMS of {system} on {count(len(_tasks(mine)), 'task')} (gain: points over the same round 0)"
+        yield f"ARMS of {system} on {counted(len(_tasks(mine)), 'task')} (gain: points over the same round 0)"
         yield from columns(("", "tasks", "score", *GAIN, "up", "down", "turns"), _by_arm(mine))
         yield from _without_interval(mine)
         yield from _notes(mine)
@@ -130,7 +130,7 @@ def _notes(scored: Sequence[Scored]) -> Iterator[str]:
         if found.note is not None:
             yield from paragraph(f"left out: {where}: {found.note}")
         if found.failed:
-            share = f"{len(found.failed)} of {count(found.spent.turns, 'turn')} failed"
+            share = f"{len(found.failed)} of {counted(found.spent.turns, 'turn')} failed"
             yield from paragraph(f"{where}: {share}: {clean('; '.join(dict.fromkeys(found.failed)))}")
 
 
@@ -245,7 +245,7 @@ def _equal_compute(scored: Sequence[Scored]) -> Iterator[str]:
     used, matched = (_total([pair[n].trajectory.spent.tokens for pair in pairs]) for n in (0, 1))
     yield "AT EQUAL COMPUTE: rubric+revise over compute-matched"
     within = "" if found.low is None else f", 95 % t {interval(found.low, found.high)}"
-    yield from paragraph(f"{span(found.mean_low, found.mean_high)} points on {count(found.n, 'task')}{within}")
+    yield from paragraph(f"{span(found.mean_low, found.mean_high)} points on {counted(found.n, 'task')}{within}")
     if used and matched is not None:
         more = ": its last turn is taken whole" if matched > used else ""
         yield from paragraph(

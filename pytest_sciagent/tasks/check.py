@@ -13,7 +13,7 @@ from ..errors import SciagentError
 from ..models import Rubric
 from ..models.task import Provenance
 from ..runs.files import UnsafeFile, read_file, walk
-from ..text import one_line
+from ..text import counted, one_line
 from .leaks import Hidden, Leak, Lines
 from .task import PLACEHOLDER, Task
 from .verification import FAMILIES, Verification, VerificationFailed
@@ -119,7 +119,7 @@ def _files(task: Task) -> Answer:
         if line is not None:
             problems.append(f"{path}:{line}: still holds a placeholder ({PLACEHOLDER})")
     total = sum(file.bytes for file in task.manifest.files)
-    return Answer("files", f"{len(task.manifest.files)} data files, {total:,} bytes, hashes compared", tuple(problems))
+    return Answer("files", f"{counted(len(task.manifest.files), 'data file')}, {total:,} bytes, hashes compared", tuple(problems))
 
 
 def _blindness(task: Task) -> Answer:
@@ -176,14 +176,14 @@ def _feasibility(task: Task, rubric: Rubric) -> Answer:
     if not task.manifest.feasibility:
         problems.append("task.yaml: no feasibility label; say at least whether a check on separate data is feasible")
     no = [label for label, answer in task.manifest.feasibility.items() if not answer.feasible]
-    told = f"{len(task.manifest.feasibility)} labels" + (f"; not feasible: {', '.join(no)}" if no else "")
+    told = f"{counted(len(task.manifest.feasibility), 'label')}" + (f"; not feasible: {', '.join(no)}" if no else "")
     return Answer("feasibility", told, tuple(problems))
 
 
 def _reference(task: Task, verification: Verification) -> Answer:
     problems = []
     if len(task.cards) != CARDS:
-        problems.append(f"hidden/reference.yaml: {len(task.cards)} cards, {CARDS} are needed")
+        problems.append(f"hidden/reference.yaml: {counted(len(task.cards), 'card')}, {CARDS} are needed")
     values = verification.values()
     if not values:
         problems.append("hidden/verify/recompute.py is missing")
@@ -201,7 +201,7 @@ def _reference(task: Task, verification: Verification) -> Answer:
                 problems.append(
                     f"card {card.id}: {quantity.key} is {value:g} by recompute.py, not {quantity.value:g} as stated"
                 )
-    return Answer("reference", f"{len(task.cards)} cards, {compared} values recomputed", tuple(problems))
+    return Answer("reference", f"{counted(len(task.cards), 'card')}, {counted(compared, 'value')} recomputed", tuple(problems))
 
 
 def _perturbations(task: Task, verification: Verification) -> Answer:
@@ -217,7 +217,7 @@ def _perturbations(task: Task, verification: Verification) -> Answer:
         fallen += (f"{card.id} {p.family}" for p in found if not p.survive)
         if found and not any(p.survive for p in found):
             problems.append(f"card {card.id} survives none of its perturbations")
-    told = f"{count} ran ({', '.join(FAMILIES)} of {len(task.cards)} cards)"
+    told = f"{count} ran ({', '.join(FAMILIES)} of {counted(len(task.cards), 'card')})"
     return Answer("perturbations", told + (f"; not survived: {', '.join(fallen)}" if fallen else ""), tuple(problems))
 
 
@@ -230,8 +230,8 @@ def _holdout(task: Task) -> Answer:
         if count is None:
             problems.append(f"hidden/holdout/{path}: no data file of this name with the same columns")
         elif count:
-            problems.append(f"hidden/holdout/{path}: {count} rows stand in data/{path} too")
-    return Answer("holdout", f"{len(shared)} files, rows compared with the data", tuple(problems))
+            problems.append(f"hidden/holdout/{path}: {counted(count, 'row')} found in data/{path} too")
+    return Answer("holdout", f"{counted(len(shared), 'file')}, rows compared with the data", tuple(problems))
 
 
 def shared_rows(task: Task) -> dict[str, int | None]:
@@ -271,7 +271,7 @@ def _interpretable(task: Task) -> Answer:
         told = task.manifest.variables.get(name, {})
         problems += (f"task.yaml: variables do not explain column {c!r} of {name}" for c in header if c not in told)
         problems += (f"task.yaml: {name} has no column {c!r}" for c in told if c not in header)
-    about = f"{columns} columns explained, unit of analysis: {one_line(task.manifest.analysis_unit, 80)}"
+    about = f"{counted(columns, 'column')} explained, unit of analysis: {one_line(task.manifest.analysis_unit, 80)}"
     return Answer("selection 1: interpretable data", about, tuple(problems))
 
 

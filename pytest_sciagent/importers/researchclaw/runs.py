@@ -16,7 +16,7 @@ from ...runs import Run
 from ...runs.figure_record import record_place
 from ...runs.files import MAX_FILE_BYTES
 from ...runs.freeze import FreezeOptions
-from ...text import slug
+from ...text import counted, slug
 from ..foreign import Folder, Foreign, parse_list, regular_files
 from ..gathering import Gathering, staged
 from .figures import match_figures
@@ -82,7 +82,7 @@ def import_run(folder: Folder, source: Source, checklists: Mapping[str, Checklis
         report, notes = _report(workspace, meta)
         absent = [path for path in times if _is_delivered(path) and not (workspace / "output" / path).is_file()]
         if absent:
-            notes.append(f"{len(absent)} files that its listing names are not here")
+            notes.append(f"not here, though its listing names them: {counted(len(absent), 'file')}")
         options = FreezeOptions(
             task_id=slug(meta.task_id),
             system=System(name=slug(meta.agent_name), model=meta.model or None, prompts=_prompts(source.workspace)),

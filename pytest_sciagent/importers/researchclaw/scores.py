@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ...errors import SciagentError
 from ...models import Criterion, Label, Levels, Rater
 from ...scoring import Interval, score_checklist
+from ...text import counted
 from ..foreign import Folder, Foreign, fault
 from ..gathering import Gathering
 from .tasks import criterion_id
@@ -152,6 +153,6 @@ def import_history(folder: Folder, into: Gathering) -> None:
                 failed += sum(entry.failed for entry in version.items)
                 task_id = run_id.rsplit("_", 2)[0]
                 labels += _labels(run_id, task_id, version.items, f"ResearchClawBench at {version.commit[:7]}")
-    notes = [f"{versions} scorings of {len(history)} runs, each total the same from its items"]
+    notes = [f"{counted(versions, 'scoring')} of {counted(len(history), 'run')}, each total the same from its items"]
     notes += [f"{failed} judge failures left out"] if failed else []
     into.write_labels(DATASET, labels, *notes, name=f"{DATASET}-history")

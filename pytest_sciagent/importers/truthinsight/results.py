@@ -13,7 +13,7 @@ from ...errors import SciagentError
 from ...models import Label, Rater
 from ...scoring import Interval, RunScore, V1Facts, score_run_v1
 from ...scoring.truthinsight_v1 import rank_v1
-from ...text import slug
+from ...text import counted, slug
 from ..foreign import Folder, Foreign
 from ..gathering import Gathering
 
@@ -115,7 +115,7 @@ def import_result(folder: Folder, into: Gathering) -> None:
             f"its own levels give other numbers: {'; '.join(wrong[:_SHOWN])}{more}", path=folder.path / RESULT
         )
     name = slug(folder.path.name)
-    told = f"{len(account)} runs and the ranking scored again by truthinsight-v1: the same numbers"
+    told = f"{counted(len(account), 'run')} and the ranking scored again by truthinsight-v1: the same numbers"
     into.write_json("result", name, ("results", f"{name}.rescored.json"), account, told)
     into.write_labels(DATASET, list(_labels(result)), name=f"{DATASET}-{name}")
 
@@ -259,7 +259,10 @@ def import_cohort(folder: Folder, into: Gathering) -> None:
         if (sorted(told) if isinstance(told, list) else told) != value:
             raise SciagentError(f"{name} is {told!r}, and its runs give {value!r}", path=path)
     name = slug(folder.path.name)
-    notes = [f"{len(pairs)} runs of {len(agents)} agents, {len(complete)} complete tasks", *_moved(folder, cohort)]
+    notes = [
+        f"{counted(len(pairs), 'run')} of {counted(len(agents), 'agent')}, {counted(len(complete), 'complete task')}",
+        *_moved(folder, cohort),
+    ]
     into.write_json("result", f"cohort {name}", ("results", f"{name}.cohort.json"), expected, *notes)
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ...text import counted
 from ..agreement import agreement_line, who_judged
 from ..words import Words
 from .costs import COST_HEAD, system_costs
@@ -128,9 +129,8 @@ def cohort_view(results: Results, tally: Tally, material: Material, baseline: st
 def _title(results: Results) -> str:
     findings = sum(len(run.findings) for run in results.runs)
     criteria = sum(len(run.verdicts) + sum(len(f.verdicts) for f in run.findings) for run in results.runs)
-    counted = [(len(results.runs), "run"), (findings, "finding"), (criteria, "criterion")]
-    plural = {"criterion": "criteria"}
-    return ", ".join(f"{n:,} {what if n == 1 else plural.get(what, what + 's')}" for n, what in counted)
+    told = (counted(len(results.runs), "run"), counted(findings, "finding"), counted(criteria, "criterion", "criteria"))
+    return ", ".join(told)
 
 
 def _facts(results: Results, words: Words) -> Iterable[tuple[str, str]]:

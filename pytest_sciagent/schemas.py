@@ -17,6 +17,7 @@ from .models.revision import ExperimentFile, RevisionRecord
 from .models.run import Release
 from .models.system import SystemFile
 from .models.task import Provenance
+from .models.weights import WeightsFile
 
 _MODELS: dict[str, type[BaseModel]] = {
     "run": RunManifest,
@@ -35,6 +36,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "label": Label,
     "calibration": Calibration,
     "examples": ExamplesFile,
+    "weights": WeightsFile,
     "revision": RevisionRecord,
     "experiment": ExperimentFile,
 }

@@ -9,10 +9,9 @@ from ..errors import SciagentError
 from ..evaluation import Sources
 from ..evaluation.asking import ask_all, open_about_criteria, open_about_run, share_out
 from ..judging.clients import KEY_VARIABLES, Client, make_client
-from ..judging.draws import Draws, Rule
 from ..judging.judge import Judge, RecordedJudge
 from ..judging.layouts import PARAMETER, with_layout
-from ..judging.panel import convene
+from ..judging.panel import Poll, convene
 from ..judging.prices import Price, find_price, parse_price
 from ..judging.pump import Progress, Terms
 from ..judging.quota import Budget
@@ -42,7 +41,7 @@ class Desk:
         """The new answers that no provider's client gave."""
         return [] if self._rounds else self.fresh
 
-    def own(self, judge: Judge, draws: Draws, rule: Rule) -> Judge:
+    def own(self, judge: Judge, poll: Poll) -> Judge:
         """A judge of the user's own, asked one question after another.
 
         Raises:
@@ -50,14 +49,13 @@ class Desk:
         """
         if judge.identity is None:
             raise SciagentError(f"{type(judge).__name__} has no identity: set one, JudgeIdentity(kind=..., model=...)")
-        return convene([judge], draws, rule)
+        return convene([judge], poll)
 
     def provided(
         self,
         named: Sequence[JudgeIdentity],
         layout: str,
-        draws: Draws,
-        rule: Rule,
+        poll: Poll,
         base_url: str | None,
         limits: Limits,
         in_flight: int,
@@ -90,8 +88,8 @@ class Desk:
 
         connect()  # a missing key is told before anything is read
         self._connect = connect
-        self._rounds = 1 + draws.most - draws.least
-        return convene(members, draws, rule)
+        self._rounds = 1 + poll.draws.most - poll.draws.least
+        return convene(members, poll)
 
     def _terms(self, judges: Iterable[JudgeIdentity], limits: Limits, in_flight: int) -> dict[str, Terms]:
         calls, dollars, given = limits

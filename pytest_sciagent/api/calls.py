@@ -12,9 +12,11 @@ from pydantic import JsonValue
 from ..errors import SciagentError
 from ..evaluation import Sources
 from ..evaluation.recorded import all_verdicts, answers_behind, judge_name, read_rubric, recorded_judge
+from ..evaluation.weights import poll_of
 from ..judging.draws import DEFAULT_RULE, Rule, parse_draws
 from ..judging.identity import parse_judges
 from ..judging.judge import Judge
+from ..judging.panel import Poll
 from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
 from ..profile_names import PROFILES
 from ..reporting.cohort import CohortRun
@@ -60,6 +62,7 @@ def score(
     parameters: Mapping[str, JsonValue] | None = None,
     draws: int | str = 1,
     combine: Rule = DEFAULT_RULE,
+    weights: Place | None = None,
     tasks: Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
@@ -76,6 +79,7 @@ def score(
         parameters: the parameters that the judge was asked with.
         draws: how many draws of each judge count.
         combine: how votes become one level.
+        weights: what votes weigh under `combine="weighted"`: a file that `sciagent ensemble` made.
         tasks: where tasks are looked up first; then in `tasks/` below the working directory, and among those shipped.
         ledger: the folder of recorded verdicts (None: `verdicts/` beside the runs).
         calibration: how far the judge agrees with people, as `sciagent calibrate -o` wrote it: a file, or a folder of
@@ -88,11 +92,12 @@ def score(
     chosen = _rubric(rubric, profile)
     sources = _sources(tasks, ledger)
     calibrations = _calibrations(calibration, sources)
+    poll = _poll(draws, combine, weights, chosen, sources)
     opened = open_runs(_paths(runs), sources, [chosen])
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     ledgers = [run.case.ledger for run in opened if run.case is not None]
     named = _identities(judge, parameters)
-    whose = recorded_judge(ledgers, named, "judge='KIND:MODEL' (and parameters)", parse_draws(str(draws)), combine)
+    whose = recorded_judge(ledgers, named, "judge='KIND:MODEL' (and parameters)", poll)
     return _add_up(opened, chosen, whose, notes, calibrations)
 
 
@@ -107,6 +112,7 @@ def judge(
     layout: str = "item",
     draws: int | str = 1,
     combine: Rule = DEFAULT_RULE,
+    weights: Place | None = None,
     max_calls: int | None = None,
     max_cost: float | None = None,
     price: str | None = None,
@@ -142,12 +148,12 @@ def judge(
     sources = _sources(tasks, ledger)
     calibrations = _calibrations(calibration, sources)
     desk = Desk(sources)
-    how = (parse_draws(str(draws)), combine)
+    poll = _poll(draws, combine, weights, chosen, sources)
     if isinstance(judge, Judge):
-        whose = desk.own(judge, *how)
+        whose = desk.own(judge, poll)
     else:
         named = _identities(judge, parameters)
-        whose = desk.provided(named, layout, *how, base_url, (max_calls, max_cost, price), in_flight)
+        whose = desk.provided(named, layout, poll, base_url, (max_calls, max_cost, price), in_flight)
     opened = open_runs(_paths(runs), sources, [chosen], record=desk.record)
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     try:
@@ -237,6 +243,11 @@ def _calibrations(place: Place | None, sources: Sources) -> Calibrations:
     root = Path.cwd()
     given = Path(place).absolute() if place is not None else None
     return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
+
+
+def _poll(draws: int | str, rule: Rule, weights: Place | None, rubric: Rubric, sources: Sources) -> Poll:
+    path = Path(weights).absolute() if weights is not None else None
+    return poll_of(parse_draws(str(draws)), rule, path, [rubric], sources.templates)
 
 
 def _identities(

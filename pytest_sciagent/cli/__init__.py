@@ -39,6 +39,7 @@ class Commands(click.Group):
         "batch": "batch",
         "compare": "compare",
         "calibrate": "calibrate",
+        "ensemble": "ensemble",
         "examples": "examples",
         "sensitivity": "sensitivity",
         "stability": "stability",

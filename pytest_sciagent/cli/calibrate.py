@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
-from .common import PATH, find, given_labels, progress, read_session_rubric, sources_of, templates_option
+from ..judging.draws import DEFAULT_RULE, RULES, Rule, parse_draws
+from .common import (
+    PATH,
+    find,
+    given_labels,
+    progress,
+    read_session_rubric,
+    sources_of,
+    templates_option,
+    weights_option,
+)
 
 if TYPE_CHECKING:
     from ..evaluation import Sources
+    from ..judging.panel import Poll
     from ..models import Label, Rubric
     from ..models.calibration import Bound
 
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--runs", multiple=True, type=PATH, help="Frozen runs that the judge's recorded verdicts are about.")
 @click.option("--draws", default="1", metavar="K|auto", help="How many of its draws count.  [default: 1]")
 @click.option("--combine", type=click.Choice(RULES), default=DEFAULT_RULE, show_default=True, help="How votes count.")
+@weights_option
 @click.option("--rater", "raters", multiple=True, metavar="NAME", help="Believe this person only (repeatable).")
 @click.option("--against", default=None, metavar="NAME", help="Another judge in the files, in the place of people.")
 @click.option("--rubric", "name", default=None, help="Rubric of the runs (with --runs; default: truthinsight).")
@@ -46,6 +57,7 @@ def calibrate(
     runs: tuple[Path, ...],
     draws: str,
     combine: Rule,
+    weights: Path | None,
     raters: tuple[str, ...],
     against: str | None,
     name: str | None,
@@ -73,6 +85,7 @@ def calibrate(
     named by --sciagent-calibration, it is told with every score, and pytest can demand a least kappa
     (--sciagent-min-kappa).
     """
+    from ..evaluation.weights import poll_of
     from ..ledger.store import write_atomically
     from ..models.calibration import Bound
     from ..reporting.calibration import COIN, Comparison, coin_labels, labels_by, people
@@ -85,6 +98,8 @@ def calibrate(
         raise SciagentError("--judge: name one")
     if name is not None and not runs:
         raise SciagentError("--rubric belongs to runs: name them with --runs")
+    if weights is not None and not runs:
+        raise SciagentError("--weights belong to recorded judges: name their runs with --runs")
     given = given_labels(labels, raters)
     believed = people(given) if against is None else labels_by(given, against, "--against")
     bound = Bound(judge=judge, identity=None, templates=None, rubric=None, rubric_digest=None)
@@ -92,7 +107,7 @@ def calibrate(
     shots = None
     if runs:
         rubric, sources = read_session_rubric(name), sources_of(tasks, folder, templates)
-        how = (rubric, judge, parse_draws(draws), combine)
+        how = (rubric, judge, poll_of(parse_draws(draws), combine, weights, [rubric], sources.templates))
         bound, judged = _recorded(runs, sources, *how)
         dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
         if (shown := sources.templates.examples) is not None:
@@ -111,7 +126,7 @@ def calibrate(
 
 
 def _recorded(
-    runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str, draws: Draws, rule: Rule
+    runs: tuple[Path, ...], sources: Sources, rubric: Rubric, judge: str, poll: Poll
 ) -> tuple[Bound, list[Label]]:
     """What the recorded judge or panel said about the runs, and what its calibration is bound to."""
     from ..evaluation.labels import labels_of_judge
@@ -121,7 +136,7 @@ def _recorded(
     from ..reporting.scored_runs import open_runs
 
     opened = [run for run in open_runs(find(runs), sources, [rubric]) if run.case is not None]
-    whose = recorded_judge((run.case.ledger for run in opened if run.case), parse_judges(judge), "--judge", draws, rule)
+    whose = recorded_judge((run.case.ledger for run in opened if run.case), parse_judges(judge), "--judge", poll)
     verdicts = []
     with progress(opened, "reading verdicts") as shown:
         for run in shown:

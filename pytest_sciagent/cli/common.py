@@ -27,6 +27,14 @@ templates_option = click.option(
     "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
 )
 
+weights_option = click.option(
+    "--weights",
+    type=PATH,
+    default=None,
+    metavar="FILE",
+    help="What votes weigh under --combine weighted, as sciagent ensemble wrote it.",
+)
+
 calibration_option = click.option(
     "--calibration",
     type=PATH,

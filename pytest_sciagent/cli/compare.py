@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from ..judging.draws import DEFAULT_RULE, RULES, Draws, Rule, parse_draws
-from .common import PATH, calibration_option, calibrations_of, find, progress, sources_of, templates_option
+from ..judging.draws import DEFAULT_RULE, RULES, Rule, parse_draws
+from .common import (
+    PATH,
+    calibration_option,
+    calibrations_of,
+    find,
+    progress,
+    sources_of,
+    templates_option,
+    weights_option,
+)
 from .told import show
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..evaluation import Sources
+    from ..judging.panel import Poll
     from ..models import Rubric
     from ..reporting.validity import Calibrations
 
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--judge-param", multiple=True, metavar="NAME=VALUE", help="A parameter of that judge (repeatable).")
 @click.option("--draws", default="1", metavar="K|auto", help="How many draws of each judge count.  [default: 1]")
 @click.option("--combine", type=click.Choice(RULES), default=DEFAULT_RULE, show_default=True, help="How votes count.")
+@weights_option
 @click.option(
     "--other-judge",
     "others",
@@ -68,6 +79,7 @@ def compare(
     judge_param: tuple[str, ...],
     draws: str,
     combine: Rule,
+    weights: Path | None,
     others: tuple[str, ...],
     margin: float,
     seed: int,
@@ -86,6 +98,7 @@ def compare(
         sciagent compare runs/plain runs/guided --csv cohort.csv
     """
     from ..evaluation.recorded import read_rubric
+    from ..evaluation.weights import poll_of
     from ..profile_names import PROFILES
     from ..reporting.cohort_files import SUFFIXES, read_table, write_csv, write_parquet
     from ..reporting.cohort_files import combine as combine_tables
@@ -107,7 +120,8 @@ def compare(
         raise SciagentError("--other-judge needs frozen runs: a table holds the verdicts of one judge")
     parts = [(str(path), read_table(path, rubric)) for path in files]
     sources = sources_of(tasks, folder, templates)
-    how = (parse_draws(draws), combine, calibrations_of(calibration, sources))
+    poll = poll_of(parse_draws(draws), combine, weights, [rubric], sources.templates)
+    how = (poll, calibrations_of(calibration, sources))
     if frozen:
         parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param, *how)))
     table = combine_tables(parts, rubric)
@@ -127,8 +141,7 @@ def _score(
     rubric: Rubric,
     judge: str | None,
     parameters: tuple[str, ...],
-    draws: Draws,
-    rule: Rule,
+    poll: Poll,
     calibrations: Calibrations,
 ) -> pd.DataFrame:
     from ..evaluation.recorded import judge_name, recorded_judge
@@ -141,7 +154,7 @@ def _score(
     named = parse_judges(judge, parameters) if judge is not None else ()
     opened = open_runs(find(runs), sources, [rubric])
     ledgers = (o.case.ledger for o in opened if o.case)
-    whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", draws, rule)
+    whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", poll)
     with progress(opened, "scoring runs") as shown:
         scored = [score_run(run, rubric, whose) for run in shown]
     validity = calibrations.validity(whose.identity, rubric)

@@ -308,6 +308,7 @@ class JudgedFunction(FunctionCriterion):
         return item
 
     def decide(self, **fixtures: Any) -> Verdict:
+        from ..errors import SciagentError
         from ..judging.judge import Judge
         from ..judging.panel import Panel, convene
 
@@ -315,8 +316,10 @@ class JudgedFunction(FunctionCriterion):
         if not isinstance(judge, Judge):
             raise JudgingFailed(f"the fixture 'judge' must give a pytest_sciagent.Judge, not {type(judge).__name__}")
         if not isinstance(judge, Panel):
-            panel = self.state.options.panel
-            judge = convene([judge], panel.draws, panel.rule)
+            try:
+                judge = convene([judge], self.state.poll)
+            except SciagentError as error:
+                raise JudgingFailed(str(error)) from None
         if not self.run_file.asked_about_run and self._has_company():
             # The score of the run needs what only this judge can tell; the controller reads it from the ledger.
             self.run_file.asked_about_run = True

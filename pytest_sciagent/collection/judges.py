@@ -48,7 +48,7 @@ def find_judge(state: SessionState) -> Judge:
     lead = members[0].identity
     if len(members) > 1 and lead is not None and is_decisions(lead):
         raise SciagentError(f"{lead.label} answers no question about a run and can't lead a panel: name it last")
-    return convene(members, options.panel.draws, options.panel.rule)
+    return convene(members, state.poll)
 
 
 def _laid_out(state: SessionState, named: JudgeIdentity, *, alone: bool) -> JudgeIdentity:

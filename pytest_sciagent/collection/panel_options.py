@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from ..errors import SciagentError
-from ..judging.draws import AUTO_MOST, DEFAULT_RULE, RULES, Draws, Rule, parse_draws
+from ..judging.draws import AUTO_MOST, DEFAULT_RULE, RULES, WEIGHTED, Draws, Rule, parse_draws
 from .declared import Option, Values
 
 
 @dataclass(frozen=True, slots=True)
 class PanelOptions:
-    """How often each judge is asked the same question, and the rule by which the votes are combined."""
+    """How often each judge is asked the same question, the rule by which the votes are combined, and the file of what
+    they weigh, where they are weighed."""
 
     draws: Draws
     rule: Rule
+    weights: Path | None
 
 
 PANEL = (
@@ -32,8 +35,16 @@ PANEL = (
         "text",
         "how the votes of several judges or draws become one level. majority: what most gave, of equally many the "
         "lower (default). median: the middle one, the lower of two. strict: the lowest. mean: the mean, cut down to a "
-        "level. A failed answer is no vote; where half of the votes or more failed there is no level",
+        "level. weighted: what has most weight by --sciagent-weights. A failed answer is no vote; where half of the "
+        "votes or more failed there is no level",
         choices=RULES,
+    ),
+    Option(
+        "weights",
+        "text",
+        "what the votes of a panel weigh under --sciagent-combine=weighted: a file that `sciagent ensemble` made of "
+        "people's labels. It holds for its judges, the words of the prompts and its rubric only",
+        "FILE",
     ),
 )
 
@@ -49,4 +60,13 @@ def read_panel(given: Values) -> PanelOptions:
     except SciagentError as error:
         raise pytest.UsageError(f"--sciagent-{error}") from None
     name = given.text("combine")
-    return PanelOptions(draws, next((rule for rule in RULES if rule == name), DEFAULT_RULE))
+    rule = next((rule for rule in RULES if rule == name), DEFAULT_RULE)
+    if rule != WEIGHTED and given.is_given("weights"):
+        raise pytest.UsageError(f"--sciagent-weights belongs to --sciagent-combine={WEIGHTED}")
+    weights = given.path("weights") if rule == WEIGHTED else None
+    if rule == WEIGHTED and weights is None:
+        raise pytest.UsageError(
+            f"{given.spelled('combine')} {WEIGHTED}: name the file of weights with --sciagent-weights FILE; "
+            "sciagent ensemble makes it of people's labels"
+        )
+    return PanelOptions(draws, rule, weights)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..checks import Check
     from ..evaluation import Case, Sources
     from ..judging.judge import Judge
+    from ..judging.panel import Poll
     from ..judging.prompts import Templates
     from ..judging.pump import Progress
     from ..models import Rubric
@@ -112,6 +113,8 @@ class SessionState:
                 if task is not None:
                     task.check()
         self.judge  # noqa: B018
+        if self.poll.weights is not None:
+            self.notices.append(self.poll.weights.told(index.label for index in indexes))
         check_batch(self)
         for judge, _ in make_clients(self):
             terms_of(self, judge)
@@ -339,6 +342,18 @@ class SessionState:
         return [marks.criterion.id for marks in self.criteria_of(scope, index)] + [o.id for o in self.own.of(scope)]
 
     # ---- judge
+
+    @functools.cached_property
+    def poll(self) -> Poll:
+        """How the votes of a panel are taken and counted.
+
+        Raises:
+            SciagentError: weights that can't be read, or do not hold for this session's rubrics and prompts.
+        """
+        from ..evaluation.weights import poll_of
+
+        panel = self.options.panel
+        return poll_of(panel.draws, panel.rule, panel.weights, self.rubrics, self.templates)
 
     @functools.cached_property
     def judge(self) -> Judge:

@@ -189,7 +189,7 @@ class Case:
         def read(entry: LedgerEntry, member: Judge) -> Verdict:
             return self._judged(entry, criterion, finding, result, member)
 
-        return Voting(criterion, request, panel_of(judge), self.answers, read)
+        return Voting(self.run.label, criterion, request, panel_of(judge), self.answers, read)
 
     def _judged(
         self, entry: LedgerEntry, criterion: Criterion, finding: Finding, result: CheckResult | None, member: Judge

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ..checks import find_check
 from ..errors import SciagentError
-from ..judging.draws import DEFAULT_RULE, ONCE, Draws, Rule
 from ..judging.judge import Judge, RecordedJudge
-from ..judging.panel import convene, identities_of
+from ..judging.panel import ASKED_ONCE, Poll, convene, identities_of
 from ..ledger import Ledger
 from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
 from ..rubrics import load_rubric, with_profile
@@ -82,17 +81,16 @@ def recorded_judge(
     ledgers: Iterable[Ledger],
     named: Sequence[JudgeIdentity],
     option: str,
-    draws: Draws = ONCE,
-    rule: Rule = DEFAULT_RULE,
+    poll: Poll = ASKED_ONCE,
 ) -> Judge:
     """The judge or panel whose answers are read: those `named`, else the only one recorded, else none.
 
     Raises:
-        SciagentError: see `only_recorded` and `recorded_as`.
+        SciagentError: see `only_recorded`, `recorded_as` and `convene`.
     """
     recorded = recorded_judges(ledgers)
     members = [RecordedJudge(recorded_as(one, recorded)) for one in named]
-    return convene(members or [RecordedJudge(only_recorded(recorded, option))], draws, rule)
+    return convene(members or [RecordedJudge(only_recorded(recorded, option))], poll)
 
 
 def judge_name(judge: JudgeIdentity) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..judging.judge import Judge, RecordedJudge
 from ..judging.panel import Ballot, Panel, combine
+from ..judging.reliability import Weighing
 from ..judging.requests import AnswerContext, Request
 from ..judging.settle import unrecorded
 from ..models import Criterion, LedgerEntry, Verdict
@@ -16,9 +17,10 @@ from ..models import Criterion, LedgerEntry, Verdict
 class Voting:
     """A criterion of a finding, its question, and the panel that answers it.
 
-    read: the verdict that a recorded answer of one judge carries.
+    run: what the run is called. read: the verdict that a recorded answer of one judge carries.
     """
 
+    run: str
     criterion: Criterion
     request: Request
     panel: Panel
@@ -27,16 +29,21 @@ class Voting:
 
     def verdict(self) -> Verdict:
         """What all members say together; those who can be asked are asked what they have not answered."""
-        return combine([ballot for member in self.panel.members for ballot in self._ballots(member)], self.panel.rule)
+        poll = self.panel.poll
+        weighing = poll.weights.of(self.run, self.criterion.dimension) if poll.weights is not None else None
+        ballots = [ballot for member in self.panel.members for ballot in self._ballots(member, weighing)]
+        return combine(ballots, poll.rule)
 
-    def _ballots(self, member: Judge) -> Iterator[Ballot]:
+    def _ballots(self, member: Judge, weighing: Weighing | None) -> Iterator[Ballot]:
         name = member.identity.label if member.identity is not None else "any judge"
+        weight = weighing.weights[name] if weighing is not None else None
+        without = weighing.without if weighing is not None else None
         levels: list[float | None] = []
-        while self.panel.draws.wants(levels):
+        while self.panel.poll.draws.wants(levels):
             draw = len(levels) + 1
             verdict = self._vote(member, draw, name)
             levels.append(verdict.level)
-            yield Ballot(name, draw, verdict)
+            yield Ballot(name, draw, verdict, weight, without)
 
     def _vote(self, member: Judge, draw: int, name: str) -> Verdict:
         request = self._draw(draw)
@@ -59,7 +66,7 @@ class Voting:
 
     def _due_of(self, member: Judge, recorded: RecordedJudge) -> Iterator[tuple[Judge, Request]]:
         assert recorded.identity is not None
-        draws = self.panel.draws
+        draws = self.panel.poll.draws
         levels: list[float | None] = []
         waiting = False
         while draws.wants(levels) and not (waiting and len(levels) >= draws.least):

@@ -9,8 +9,9 @@ from typing import Literal
 
 from ..errors import SciagentError
 
-Rule = Literal["majority", "median", "strict", "mean"]
-RULES: tuple[Rule, ...] = ("majority", "median", "strict", "mean")
+Rule = Literal["majority", "median", "strict", "mean", "weighted"]
+RULES: tuple[Rule, ...] = ("majority", "median", "strict", "mean", "weighted")
+WEIGHTED: Rule = "weighted"
 DEFAULT_RULE: Rule = "majority"
 AUTO_MOST = 5
 AUTO_LEAST = 2

@@ -98,7 +98,11 @@ class Receipt(Model):
 
 
 class Vote(Model):
-    """One answer of a panel to one question: of whom (`kind:model`), in which draw; without a level it is no vote."""
+    """One answer of a panel to one question: of whom (`kind:model`), in which draw; without a level it is no vote.
+
+    weight: of the judge, where votes are weighed, by people's labels; without: the labelled run that it was learnt
+    without, since that is the one being judged; null where it was learnt from all.
+    """
 
     judge: str
     draw: int = Field(ge=1)
@@ -106,6 +110,8 @@ class Vote(Model):
     level: Level | None = None
     reason: str
     key: Sha256 | None = None
+    weight: Annotated[float, Field(ge=0)] | None = None
+    without: str | None = None
 
 
 class Verdict(Model):

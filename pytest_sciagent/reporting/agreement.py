@@ -81,11 +81,12 @@ def agreement_by_criterion(verdicts: Iterable[Verdict]) -> dict[str, Agreement]:
 
 
 def who_judged(judge: JudgeIdentity) -> str:
-    """The judge by its name; a panel with its draws and its rule."""
+    """The judge by its name; a panel with its draws and its rule, and which weights that takes."""
     if judge.kind != PANEL:
         return judge.label
     how = judge.parameters
-    return f"{judge.label} ({how.get('combine')} of votes, draws {how.get('draws')})"
+    by = f" by weights {str(how['weights'])[:8]}" if "weights" in how else ""
+    return f"{judge.label} ({how.get('combine')} of votes{by}, draws {how.get('draws')})"
 
 
 def agreement_line(verdicts: Iterable[Verdict]) -> Iterator[str]:

@@ -184,8 +184,7 @@ class Board:
         named = identities_of(self.state.judge)
         if len(found) != 1 or any(identity in named for identity in found.values()):
             return self.state.judge
-        panel = self.state.options.panel
-        return convene([RecordedJudge(identity) for identity in found.values()], panel.draws, panel.rule)
+        return convene([RecordedJudge(identity) for identity in found.values()], self.state.poll)
 
     def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""

@@ -88,7 +88,9 @@ def votes_of(verdict: Verdict, words: Words) -> Votes | None:
     for vote in votes[:MAX_VOTES]:
         outcome = outcome_of(vote.level, vote.status not in GAPS)
         shown = words.line(vote.status.replace("_", " "), 40) if vote.level is None else SIGNS[outcome]
-        rows.append((words.line(vote.judge, 80), str(vote.draw), outcome, shown, words.line(vote.reason, TEXT)))
+        weight = f" (weight {vote.weight:.2f})" if vote.weight is not None else ""
+        who = words.line(vote.judge, 80) + weight
+        rows.append((who, str(vote.draw), outcome, shown, words.line(vote.reason, TEXT)))
     given = [vote.level for vote in votes if vote.level is not None]
     told = [f"{len(votes)} votes"]
     if verdict.level is not None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from pages import new_tab, start_browser
 
+from pytest_sciagent.collection import options
 from pytest_sciagent.schemas import schemas
 
 ROOT = Path(__file__).parent.parent
@@ -47,14 +48,18 @@ def test_no_link_leads_out_of_the_site(site: Path) -> None:
             assert found.is_relative_to(site), (page, target)
 
 
-def test_the_reference_names_every_option_command_hook_and_format(site: Path) -> None:
+@pytest.fixture(scope="module")
+def told() -> str:
+    """What `pytest --help` says."""
+    command = [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_reference_names_every_option_command_hook_and_format(site: Path, told: str) -> None:
     from pytest_sciagent import __all__ as names
     from pytest_sciagent import hookspecs
     from pytest_sciagent.collection import fixtures
 
-    told = subprocess.run(
-        [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True
-    ).stdout
     options = (site / "reference" / "options.html").read_text()
     known = set(re.findall(r"--sciagent-[a-z]+(?:-[a-z]+)*", told))
     assert len(known) > 40
@@ -87,14 +92,9 @@ def _table_after(page: str, head: str) -> dict[str, str]:
     return dict(re.findall(r"^\| (.+?) \| (.+?) \|$", page.split(head, 1)[1].split("\n\n", 1)[0], re.MULTILINE))
 
 
-def test_exit_codes_are_told_in_the_same_words_everywhere() -> None:
-    from pytest_sciagent.collection.options import EXIT_CODES as of_a_session
-
-    codes = {str(code): meaning for code, meaning in of_a_session.items()}
+def test_exit_codes_are_told_in_the_same_words_everywhere(told: str) -> None:
+    codes = {str(code): meaning for code, meaning in options.EXIT_CODES.items()}
     assert _table_after((ROOT / "docs" / "gates.md").read_text(), "| exit code | meaning |\n|---|---|\n") == codes
-    told = subprocess.run(
-        [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True
-    ).stdout
     assert all(f"{code} {meaning}" in " ".join(told.split()) for code, meaning in codes.items())
 
 
@@ -109,7 +109,7 @@ def test_no_page_is_wider_than_a_phone(site: Path) -> None:
     for browser in start_browser():
         tab = new_tab(browser)
         tab.page.set_viewport_size({"width": 390, "height": 844})
-        for page in [path for path in site.rglob("*.html") if path.name != "404.html"]:
+        for page in {*site.glob("*.html"), *site.glob("reference/*.html")} - {site / "404.html"}:
             assert tab.open(page).evaluate("document.documentElement.scrollWidth") == 390, page
         assert tab.faults == []
 

@@ -89,7 +89,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def in_tables(text: str) -> str:
-    """Bars in code in tables as the site's Markdown takes them: GitHub's has them escaped, here the escape would show."""
+    """Bars in code in tables as the site's Markdown takes them: GitHub's has them escaped, which here would show."""
     return re.sub(r"^\|.*$", lambda row: re.sub(r"`[^`]*`", _bars, row[0]), text, flags=re.MULTILINE)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+import pytest_sciagent
 from pytest_sciagent import api, hookspecs
 from pytest_sciagent.cli import EXIT_CODES, cli
 from pytest_sciagent.collection import fixtures, options
@@ -25,6 +28,7 @@ def pages() -> dict[str, str]:
         "reference/exit-codes.md": exit_codes_page(),
         "reference/python.md": python_page(),
         "reference/formats.md": formats_page(),
+        "reference/modules.md": modules_page(),
     }
     return found | {f"reference/formats/{name}.md": schema_page(name, schema) for name, schema in named_schemas()}
 
@@ -42,7 +46,7 @@ def _cell(text: str) -> str:
     return _plain(" ".join(str(text).split())).replace("|", "\\|")
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
@@ -181,6 +185,26 @@ def python_page() -> str:
     for place in ("judging.judge.Judge", "judging.clients.Prompt", "checks.base.CheckResult", "runs.run.Run"):
         text += f"\n::: pytest_sciagent.{place}\n"
     return text
+
+
+# ---- the house
+
+
+def modules_page() -> str:
+    """Every module by its package, with the first paragraph of what it says of itself."""
+    package = Path(pytest_sciagent.__file__).parent
+    text = "# Modules\n\nWhat each module is for, in its own words. [The house](../architecture.md) has the whole.\n"
+    for folder in [package, *sorted({path.parent for path in package.rglob("__init__.py")} - {package})]:
+        name = ".".join(folder.relative_to(package.parent).parts)
+        files = sorted(folder.glob("*.py"), key=lambda path: (path.stem != "__init__", path.stem))
+        rows = [("" if path.stem == "__init__" else _code(path.stem), _said(path)) for path in files]
+        text += f"\n## {_code(name)}\n\n{_table(('module', 'what it is for'), rows)}"
+    return text
+
+
+def _said(path: Path) -> str:
+    told = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    return _cell(_first_line(told or ""))
 
 
 # ---- formats

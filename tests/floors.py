@@ -23,9 +23,9 @@ def floors() -> list[list[str]]:
 
 
 def drawn() -> str:
-    """The table: each package, from the highest floor down, and which it imports."""
+    """The table: each package, from the highest floor down, how many modules it has, and which packages it imports."""
     graph = grimp.build_graph(PACKAGE, cache_dir=None)
-    lines = ["| package | imports |", "|---|---|"]
+    lines = ["| package | modules | imports |", "|---|---:|---|"]
     for name in (name for floor in floors() for name in floor):
         own = f"{PACKAGE}.{name}"
         modules = {own} | graph.find_descendants(own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import subprocess
 import tomllib
@@ -31,6 +32,16 @@ def test_the_table_of_floors_names_every_module_and_no_other() -> None:
     there = {path.stem for path in package.glob("*.py")} - {"__init__"}
     there |= {path.parent.name for path in package.glob("*/__init__.py")}
     assert named == there == {name for floor in floors() for name in floor}
+
+
+def test_the_table_of_where_to_look_names_what_is_there() -> None:
+    page = PAGE.read_text("utf-8")
+    rows = page[page.index("| for | look at |") : page.index("## How a session flows")].splitlines()[2:]
+    named = [re.findall(r"`([a-z_]+\.[\w.]+)`", row) for row in rows if row]
+    assert len(named) > 10
+    assert all(named)
+    for name in (name for row in named for name in row):
+        assert pkgutil.resolve_name(f"pytest_sciagent.{name}"), name
 
 
 # ---- make

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pages import new_tab, start_browser
 
+from pytest_sciagent.collection import options
 from pytest_sciagent.schemas import schemas
 
 ROOT = Path(__file__).parent.parent
@@ -46,13 +48,18 @@ def test_no_link_leads_out_of_the_site(site: Path) -> None:
             assert found.is_relative_to(site), (page, target)
 
 
-def test_the_reference_names_every_option_command_hook_and_format(site: Path) -> None:
+@pytest.fixture(scope="module")
+def told() -> str:
+    """What `pytest --help` says."""
+    command = [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_reference_names_every_option_command_hook_and_format(site: Path, told: str) -> None:
     from pytest_sciagent import __all__ as names
     from pytest_sciagent import hookspecs
+    from pytest_sciagent.collection import fixtures
 
-    told = subprocess.run(
-        [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True
-    ).stdout
     options = (site / "reference" / "options.html").read_text()
     known = set(re.findall(r"--sciagent-[a-z]+(?:-[a-z]+)*", told))
     assert len(known) > 40
@@ -60,10 +67,14 @@ def test_the_reference_names_every_option_command_hook_and_format(site: Path) ->
     settings = set(re.findall(r"^  (sciagent_[a-z_]+)", told, re.MULTILINE))
     assert len(settings) > 20
     assert {name for name in settings if f"<code>{name}</code>" not in options} == set()
-    fixtures = (site / "reference" / "fixtures.html").read_text()
-    for name in ("run", "task", "finding", "artifacts", "criterion", "judge"):
-        assert f"<code>{name}</code>" in fixtures
-    assert {hook for hook in dir(hookspecs) if hook.startswith("pytest_") and hook not in fixtures} == set()
+    page = (site / "reference" / "fixtures.html").read_text()
+    names_of_fixtures = {name for name, value in vars(fixtures).items() if isinstance(value, type(fixtures.run))}
+    hooks = {hook for hook in dir(hookspecs) if hook.startswith("pytest_")}
+    assert len(names_of_fixtures) > 5
+    assert {name for name in names_of_fixtures if f"<code>{name}</code>" not in page} == set()
+    assert {hook for hook in hooks if hook not in page} == set()
+    guide = (ROOT / "docs" / "rubrics.md").read_text()  # how they are used
+    assert {name for name in names_of_fixtures | hooks if f"`{name}" not in guide} == set()
     commands = (site / "reference" / "commands.html").read_text()
     assert "Usage: sciagent ledger export" in commands
     formats = (site / "reference" / "formats.html").read_text()
@@ -74,6 +85,33 @@ def test_the_reference_names_every_option_command_hook_and_format(site: Path) ->
     for name in ("load_run", "score", "judge", "compare", "Scores", "Compared", "Judge"):
         assert name in names
         assert re.search(rf'id="pytest_sciagent[a-z_.]*\.{name}"', python), name
+
+
+def _table_after(page: str, head: str) -> dict[str, str]:
+    """The rows of two cells after a head, as Markdown has them."""
+    return dict(re.findall(r"^\| (.+?) \| (.+?) \|$", page.split(head, 1)[1].split("\n\n", 1)[0], re.MULTILINE))
+
+
+def test_exit_codes_are_told_in_the_same_words_everywhere(told: str) -> None:
+    codes = {str(code): meaning for code, meaning in options.EXIT_CODES.items()}
+    assert _table_after((ROOT / "docs" / "gates.md").read_text(), "| exit code | meaning |\n|---|---|\n") == codes
+    assert all(f"{code} {meaning}" in " ".join(told.split()) for code, meaning in codes.items())
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
+    """A cell too many is not shown, neither by GitHub nor on the site."""
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")]:
+        for table in re.findall(r"(?:^\|.*\n)+", page.read_text("utf-8"), re.MULTILINE):
+            assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1, (page.name, table)
+
+
+def test_no_page_is_wider_than_a_phone(site: Path) -> None:
+    for browser in start_browser():
+        tab = new_tab(browser)
+        tab.page.set_viewport_size({"width": 390, "height": 844})
+        for page in {*site.glob("*.html"), *site.glob("reference/*.html")} - {site / "404.html"}:
+            assert tab.open(page).evaluate("document.documentElement.scrollWidth") == 390, page
+        assert tab.faults == []
 
 
 def test_the_site_is_built_by_make_and_by_a_workflow() -> None:

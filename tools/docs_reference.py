@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 
+import pytest_sciagent
 from pytest_sciagent import api, hookspecs
-from pytest_sciagent.cli import EXIT_BAD_INPUT, EXIT_INTERRUPTED, cli
-from pytest_sciagent.collection import fixtures
-from pytest_sciagent.collection.options import add_options
-from pytest_sciagent.gates.exit_code import EXIT_INCONCLUSIVE
+from pytest_sciagent.cli import EXIT_CODES, cli
+from pytest_sciagent.collection import fixtures, options
 from pytest_sciagent.schemas import schemas
 
 
@@ -28,6 +28,7 @@ def pages() -> dict[str, str]:
         "reference/exit-codes.md": exit_codes_page(),
         "reference/python.md": python_page(),
         "reference/formats.md": formats_page(),
+        "reference/modules.md": modules_page(),
     }
     return found | {f"reference/formats/{name}.md": schema_page(name, schema) for name, schema in named_schemas()}
 
@@ -45,58 +46,69 @@ def _cell(text: str) -> str:
     return _plain(" ".join(str(text).split())).replace("|", "\\|")
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
 def _code(text: str) -> str:
-    return "`" + text.replace("|", "\\|") + "`"
+    return f"`{text}`"
 
 
 # ---- pytest
 
 
 class Recorder:
-    """Takes the options down that the plugin declares to pytest."""
+    """Takes the options down that the plugin declares to pytest, by groups, and their twins in configuration files."""
 
     def __init__(self) -> None:
-        self.options: list[tuple[str, dict[str, Any]]] = []
-        self.ini: list[tuple[str, str, str]] = []
+        self.groups: dict[str, dict[str, dict[str, Any]]] = {}
+        self.twins: dict[str, str] = {}
 
     def getgroup(self, name: str, description: str = "") -> Recorder:
+        self.groups[description] = {}
         return self
 
     def addoption(self, name: str, **how: Any) -> None:
-        self.options.append((name, how))
+        next(reversed(self.groups.values()))[name] = how
 
     def addini(self, name: str, text: str, type: str = "string", default: Any = None) -> None:
-        self.ini.append((name, type, text))
+        self.twins[name] = type
 
 
 def recorded_options() -> Recorder:
     """The options and settings of a session."""
     recorder = Recorder()
-    add_options(recorder)  # type: ignore[arg-type]
+    options.add_options(recorder)  # type: ignore[arg-type]
     return recorder
+
+
+TWINS = {"string": "one value", "args": "words, white space between them", "bool": "`true` or `false`"}
+"""What a setting of each of pytest's types holds."""
 
 
 def options_page() -> str:
     recorder = recorded_options()
-    rows = []
-    for name, how in recorder.options:
-        value = how.get("metavar") or ("" if str(how.get("action", "")).startswith("store_") else "VALUE")
-        if "choices" in how:
-            value = "{" + ",".join(how["choices"]) + "}"
-        again = " (repeatable)" if how.get("action") == "append" and "repeatable" not in how["help"] else ""
-        rows.append((_code(f"{name}={value}" if value else name), _cell(how["help"].replace("%%", "%")) + again))
-    ini = [(_code(name), kind, _cell(text)) for name, kind, text in recorder.ini]
-    return (
-        "# Options and settings of a session\n\nOptions of `pytest`; `pytest --help` shows them, too.\n\n"
-        + _table(("option", "what it does"), rows)
-        + "\n## Settings\n\nUnder `[pytest]` in `pytest.ini`, or `[tool.pytest.ini_options]` in `pyproject.toml`. "
-        "An option on the command line wins.\n\n" + _table(("setting", "type", "what it does"), ini)
+    text = (
+        "# Options and settings of a session\n\nOptions of `pytest`; `pytest --help` says the same. Most have a twin, "
+        "a setting under `[pytest]` in `pytest.ini`, or `[tool.pytest.ini_options]` in `pyproject.toml`. An option on "
+        "the command line wins.\n"
     )
+    for title, group in recorder.groups.items():
+        text += f"\n## {title.removeprefix('sciagent: ').capitalize()}\n"
+        for name, how in group.items():
+            text += f"\n### {_code(_spelled(name, how))} {{: #{name.removeprefix('--sciagent-')} }}\n\n"
+            text += f"{_plain(how['help'].replace('%%', '%'))}\n\n"
+            if "choices" in how:
+                text += f"One of {', '.join(map(_code, how['choices']))}.\n\n"
+            twin = name.removeprefix("--").replace("-", "_")
+            told = f"{_code(twin)}, {TWINS[recorder.twins[twin]]}" if twin in recorder.twins else "none"
+            text += f"Setting: {told}.\n"
+    return text
+
+
+def _spelled(name: str, how: dict[str, Any]) -> str:
+    return f"{name}={how['metavar']}" if how.get("metavar") else name
 
 
 def fixtures_page() -> str:
@@ -118,30 +130,16 @@ def _fixture_type() -> type:
 
 
 def exit_codes_page() -> str:
-    rows = [(str(int(code)), _EXITS[code]) for code in _EXITS]
-    rows.append((str(EXIT_INCONCLUSIVE), "a gate can't be decided: what is not assessed could turn it"))
-    commands = [
-        ("0", "done"),
-        ("1", "what was looked for was found: a changed run, a fault of a rubric, a leak, a refused import"),
-        (str(EXIT_INTERRUPTED), "interrupted; what was done by then is kept"),
-        (str(EXIT_BAD_INPUT), "bad input: one message that says what to do"),
-    ]
+    heads = ("exit code", "meaning")
+    session, command = (
+        [(str(code), _cell(meaning)) for code, meaning in codes.items()] for codes in (options.EXIT_CODES, EXIT_CODES)
+    )
     return (
         "# Exit codes\n\n[Gates](../gates.md#exit-codes) tells how gates and failing criteria make them.\n\n"
-        "## Of a session (`pytest`)\n\n" + _table(("exit code", "meaning"), rows) + "\n## Of a command (`sciagent`)\n\n"
-        "A command whose help names codes of its own has those instead.\n\n"
-        + _table(("exit code", "meaning"), commands)
+        f"## Of a session (`pytest`)\n\n{_table(heads, session)}\n"
+        "## Of a command (`sciagent`)\n\nA command whose help names codes of its own has those instead.\n\n"
+        f"{_table(heads, command)}"
     )
-
-
-_EXITS = {
-    pytest.ExitCode.OK: "all criteria hold, or all gates are met",
-    pytest.ExitCode.TESTS_FAILED: "a criterion fails or errs, or a gate is not met",
-    pytest.ExitCode.INTERRUPTED: "interrupted; answers that were given are kept",
-    pytest.ExitCode.INTERNAL_ERROR: "an internal error",
-    pytest.ExitCode.USAGE_ERROR: "bad input: one message that says what to do",
-    pytest.ExitCode.NO_TESTS_COLLECTED: "nothing was collected",
-}
 
 
 # ---- commands
@@ -187,6 +185,26 @@ def python_page() -> str:
     for place in ("judging.judge.Judge", "judging.clients.Prompt", "checks.base.CheckResult", "runs.run.Run"):
         text += f"\n::: pytest_sciagent.{place}\n"
     return text
+
+
+# ---- the house
+
+
+def modules_page() -> str:
+    """Every module by its package, with the first paragraph of what it says of itself."""
+    package = Path(pytest_sciagent.__file__).parent
+    text = "# Modules\n\nWhat each module is for, in its own words. [The house](../architecture.md) has the whole.\n"
+    for folder in [package, *sorted({path.parent for path in package.rglob("__init__.py")} - {package})]:
+        name = ".".join(folder.relative_to(package.parent).parts)
+        files = sorted(folder.glob("*.py"), key=lambda path: (path.stem != "__init__", path.stem))
+        rows = [("" if path.stem == "__init__" else _code(path.stem), _said(path)) for path in files]
+        text += f"\n## {_code(name)}\n\n{_table(('module', 'what it is for'), rows)}"
+    return text
+
+
+def _said(path: Path) -> str:
+    told = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    return _cell(_first_line(told or ""))
 
 
 # ---- formats

@@ -85,4 +85,13 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The links of a page in docs/ as they lead on the site."""
     source = DOCS / page.file.src_uri
-    return relinked(markdown, source) if source.is_file() else markdown
+    return in_tables(relinked(markdown, source) if source.is_file() else markdown)
+
+
+def in_tables(text: str) -> str:
+    """Bars in code in tables as the site's Markdown takes them: GitHub's has them escaped, which here would show."""
+    return re.sub(r"^\|.*$", lambda row: re.sub(r"`[^`]*`", _bars, row[0]), text, flags=re.MULTILINE)
+
+
+def _bars(code: re.Match[str]) -> str:
+    return code[0].replace("\\|", "|")

@@ -11,6 +11,14 @@ from ..text import clean
 
 EXIT_BAD_INPUT = 4
 EXIT_INTERRUPTED = 2
+EXIT_CODES = {
+    0: "done, and nothing was found wrong",
+    1: "something was found wrong, or is not done yet: the help of the command says what",
+    EXIT_INTERRUPTED: "interrupted; what was done by then is kept",
+    EXIT_BAD_INPUT: "bad input; one message says what to do",
+    10: "undecided, or waiting for answers: the help of the command says for which",
+}
+"""What the exit code of a command means: told here, and so in the help and on the pages."""
 _NAMES = {"import": "import_"}
 """Commands whose names Python keeps for itself."""
 
@@ -81,7 +89,12 @@ Every command:  sciagent --help        One of them, with examples:  sciagent fre
 """
 
 
-@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\b\nExit codes:\n" + "\n".join(f"  {code:<3} {meaning}" for code, meaning in EXIT_CODES.items()),
+)
 @click.version_option(package_name="pytest-sciagent")
 @click.pass_context
 def cli(context: click.Context) -> None:

@@ -39,7 +39,7 @@ HOW = (
     Option(
         "images",
         "flag",
-        "send judges that see the figures that a finding names or speaks of by number (PNG and JPEG, at most 8); "
+        "send judges that see the figures that a finding names or speaks of by number (PNG, JPEG and SVG, at most 8); "
         "answers given with figures are recorded apart from those without",
     ),
     Option(

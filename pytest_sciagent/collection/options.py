@@ -27,11 +27,16 @@ MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
 PROVIDERS = ("openai", "anthropic", "decisions")
 DEFAULT_IN_FLIGHT = 64
 
-_HELP_TAIL = """
-Exit codes: 0 all criteria hold (or all gates are met), 1 a criterion fails (or a gate is not met), 2 interrupted,
-3 internal error, 4 bad input, 5 nothing collected, 10 a gate can't be decided (inconclusive): something is not
-assessed, not tested, or a run is tampered.
-"""
+EXIT_CODES = {
+    0: "all criteria hold; with gates: all are met",
+    1: "a criterion fails or errs; with gates: one is not met",
+    2: "interrupted; what was answered by then is kept",
+    3: "an internal error",
+    4: "bad input; one message says what to do",
+    5: "nothing was collected",
+    10: "a gate is inconclusive: what is not assessed could turn it, a run is tampered, or not all was tested",
+}
+"""What the exit code of a session means: told here, and so in the help and on the pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ SESSION = (
         "run",
         "words",
         "a frozen run, a system's folder or a cohort: every run.json at or below PATH is tested (repeatable). "
-        "Without other arguments only runs are collected, not the tests of this repository." + _HELP_TAIL,
+        "Without other arguments only runs are collected, not the tests of this repository. Exit codes: "
+        + ". ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()),
         "PATH",
         twin=False,
     ),
@@ -174,13 +180,14 @@ OPTIONS = (*SESSION, *PANEL, *HOW, *BUDGET, *RERUN, READING, FRESH)
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare the options and their ini twins."""
-    group = parser.getgroup("sciagent", "sciagent: test frozen runs of research agents, criterion by criterion")
-    declare(SESSION, group, parser)
-    add_outputs(group, parser)
-    declare(PANEL, group, parser)
-    add_gates(group, parser)
-    declare((*HOW, *BUDGET, *RERUN, READING, FRESH), group, parser)
+    """Declare the options and their ini twins, in groups of the help: one for each thing that they are about."""
+    declare(SESSION, parser.getgroup("sciagent", "sciagent: frozen runs, rubrics, and who judges"), parser)
+    asking = parser.getgroup("sciagent-asking", "sciagent: how judges are asked, and what that may cost")
+    declare((*HOW, *PANEL, *BUDGET), asking, parser)
+    add_gates(parser.getgroup("sciagent-gates", "sciagent: gates, which decide the exit code"), parser)
+    add_outputs(parser.getgroup("sciagent-outputs", "sciagent: what a session writes"), parser)
+    work = parser.getgroup("sciagent-work", "sciagent: code that is run again, reading, and what is kept")
+    declare((*RERUN, READING, FRESH), work, parser)
 
 
 def read_options(config: pytest.Config) -> Options:

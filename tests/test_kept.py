@@ -72,6 +72,36 @@ def test_another_time_for_reading_takes_nothing(kept: Cohort, pytester: pytest.P
     assert _file(pytester.path).read_bytes() != whole
 
 
+@pytest.mark.parametrize("changed", ["verdicts/alpha/t1.json", "tasks/t1/objective.md"])
+def test_what_changes_while_a_session_runs_is_seen_by_the_next(cohort: Cohort, changed: str) -> None:
+    cohort.run(findings=2)
+    cohort.record()
+    swap = f"""
+        from pathlib import Path
+
+        def pytest_collection_finish():
+            file = Path({changed!r})
+            text = file.read_text()
+            file.write_text(text.replace("speaks", "cries") if "speaks" in text else f"{{text}} Or not.")
+    """
+    cohort.pytester.makeconftest(swap)
+    cohort.pytest(*SESSION)
+    (cohort.root / "conftest.py").unlink()
+    cohort.pytest(*SESSION)
+    taken = (cohort.root / "x.json").read_bytes()
+    cohort.pytest(*SESSION, "--sciagent-fresh")
+    assert taken == (cohort.root / "x.json").read_bytes()
+
+
+def test_a_task_that_links_to_elsewhere_is_not_kept(cohort: Cohort) -> None:
+    (cohort.root / "elsewhere").mkdir()
+    (cohort.root / "tasks" / "t1" / "hidden").symlink_to(cohort.root / "elsewhere")
+    cohort.run(findings=2)
+    cohort.record()
+    cohort.pytest(*SESSION)
+    assert not (cohort.root / KEPT).exists()
+
+
 def test_a_part_is_not_kept(cohort: Cohort, pytester: pytest.Pytester) -> None:
     cohort.run(findings=2)
     cohort.record()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..text import one_line
+from ..text import counted, one_line
 
 if TYPE_CHECKING:
     from ..evaluation import Case
@@ -35,7 +35,7 @@ def lines_of(cases: Sequence[Case], rubrics: Sequence[Rubric], plans: Sequence[J
     names = ", ".join(f"{rubric.id} {rubric.version}" for rubric in rubrics)
     limits = [f"{pace.in_flight} in flight"]
     limits += [f"{value:g} {name} a minute" for value, name in ((pace.rpm, "calls"), (pace.tpm, "tokens")) if value]
-    lines = [f"{len(cases)} runs, {findings} findings; rubric {names}; {', '.join(limits)}"]
+    lines = [f"{counted(len(cases), 'run')}, {counted(findings, 'finding')}; rubric {names}; {', '.join(limits)}"]
     for plan in plans:
         lines += ["", one_line(plan.judge.label, 100), *_table(plan)]
         lines += [f"  {note}" for note in _notes(plan)]
@@ -52,7 +52,7 @@ def _panel_lines(plans: Sequence[JudgePlan]) -> Iterator[str]:
             costs = [e.cost for e in mine]
             known = [cost for cost in costs if cost is not None]
             dollars = f"{sum(known):,.2f} USD" if len(known) == len(costs) else "USD not known"
-            yield f"  {layout}: {sum(e.calls for e in mine):,} calls, {dollars}"
+            yield f"  {layout}: {counted(sum(e.calls for e in mine), 'call')}, {dollars}"
 
 
 _COLUMNS = (

@@ -29,6 +29,10 @@ class Keeping:
         self._bases: dict[str, str | None] = {}
         self._own: set[str] = set()
 
+    def begin(self, index: RunIndex) -> None:
+        """Look at what the verdicts of a run follow from, before any of it is read: it may change meanwhile."""
+        self._basis(index)
+
     def leave_out(self, index: RunIndex) -> None:
         """Keep nothing of a run: a judge fixture of the user's own decides about it."""
         self._own.add(index.nodeid)
@@ -50,8 +54,9 @@ class Keeping:
     def keep(
         self, index: RunIndex, shown: Mapping[VerdictKey, Verdict], facts: RunFacts, answers: Iterable[str]
     ) -> None:
-        """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, and nobody but
-        the session's judge has judged it: workers alone know of a fixture that did."""
+        """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, what it follows
+        from is what it was when the session began, and nobody but the session's judge has judged it: workers alone
+        know of a fixture that did."""
         from ..evaluation.kept import KeptRun, write_kept
         from ..judging.panel import identities_of
 
@@ -62,7 +67,8 @@ class Keeping:
         case = self._state.case_of(index)
         if basis is None or self._files is None or case.about_run.problems or shown.keys() != self._expected(index):
             return
-        write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, answers))
+        if basis == self._look(index):
+            write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, answers))
 
     def _expected(self, index: RunIndex) -> set[VerdictKey]:
         criteria = [criterion for rubric in self._state.rubrics_of(index) for criterion in rubric.criteria]
@@ -84,13 +90,16 @@ class Keeping:
         if self._files is None or index.state != "sound" or index.nodeid in self._own:
             return None
         if index.nodeid not in self._bases:
-            from ..evaluation.kept import basis_of
-
-            state = self._state
-            case, rubrics = state.case_of(index), state.rubrics_of(index)
-            judge = state.judge.identity.text if state.judge.identity is not None else ""
-            self._bases[index.nodeid] = basis_of(case, state.sources, rubrics, judge, self._secrets)
+            self._bases[index.nodeid] = self._look(index)
         return self._bases[index.nodeid]
+
+    def _look(self, index: RunIndex) -> str | None:
+        from ..evaluation.kept import basis_of
+
+        state = self._state
+        case, rubrics = state.case_of(index), state.rubrics_of(index)
+        judge = state.judge.identity.text if state.judge.identity is not None else ""
+        return basis_of(case, state.sources, rubrics, judge, self._secrets)
 
     @cached_property
     def _secrets(self) -> str:

@@ -109,12 +109,14 @@ class SessionState:
                 allowed, manifest = self.options.allow_late_rubric, case.run.manifest
                 late = late_rubrics(self.rubrics_of(index), index.label, manifest.started_at, allowed)
                 self.notices += [notice for notice in late if notice not in self.notices]
-                task = case.task
-                if task is not None:
-                    task.check()
         self.judge  # noqa: B018
         if self.poll.weights is not None:
             self.notices.append(self.poll.weights.told(index.label for index in indexes))
+        for index in indexes:
+            if index.state == "sound":
+                self.keeping.begin(index)
+                if (task := self.case_of(index).task) is not None:
+                    task.check()
         check_batch(self)
         for judge, _ in make_clients(self):
             terms_of(self, judge)

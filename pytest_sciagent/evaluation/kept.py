@@ -19,7 +19,6 @@ from pydantic import ValidationError, model_validator
 
 from ..digest import sha256_bytes
 from ..ledger.kept import KeptFiles
-from ..ledger.store import record_path
 from ..models import Model, Rubric, Verdict
 from ..models.base import Sha256
 from ..models.sharing import share
@@ -123,17 +122,19 @@ def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str
     are checked when a session begins), the task, rubrics, recorded answers, templates, and what was asked for.
 
     judge: who judges, panel and rule included. more: what else verdicts follow from. None: nothing may be kept, since
-    answers are still coming in, or the run's own code is run again.
+    answers are still coming in, the run's own code is run again, or the task has files that nobody can vouch for.
     """
     if sources.live is not None or sources.rerun is not None or case.run.label in sources.work_entries:
         return None
-    record = record_path(sources.ledger_of(case.run.path), case.run.manifest)
+    task = _task_digest(case.task)
+    if task is None:
+        return None
     parts = [
         _program(),
         sha256_bytes(case.run.manifest.model_dump_json(by_alias=True).encode("utf-8", "replace")),
-        _task_digest(case.task),
+        task,
         *(rubric.digest for rubric in rubrics),
-        sha256_bytes(record.read_bytes()) if record.is_file() else "",
+        case.ledger.digest,
         judge,
         repr(case.reading),
         json.dumps([case.canary, case.images, sorted(case.figures.items()), case.memory]),
@@ -143,15 +144,20 @@ def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str
     return sha256_bytes(json.dumps(parts).encode())
 
 
-def _task_digest(task: Task | None) -> str:
-    """Of every file but the data, whose hashes `task.yaml` registers and a session checks as it begins."""
+def _task_digest(task: Task | None) -> str | None:
+    """Of what was read of `task.yaml`, and of every file but the data, whose hashes it registers and a session checks
+    as it begins. None where links, or files that can't be read, lead to what may change unseen."""
     if task is None:
         return ""
-    found = []
+    found = [("", task.manifest.model_dump_json(by_alias=True))]
     for entry in walk(task.path):
+        if entry.problem is not None:
+            return None
         if not entry.path.startswith("data/"):
-            path = task.path / entry.path
-            found.append((entry.path, sha256_bytes(path.read_bytes()) if entry.problem is None else entry.problem))
+            try:
+                found.append((entry.path, sha256_bytes((task.path / entry.path).read_bytes())))
+            except OSError:
+                return None
     return sha256_bytes(json.dumps(sorted(found)).encode())
 
 

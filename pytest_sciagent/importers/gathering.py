@@ -23,12 +23,8 @@ from ..models import Label, Model, Rubric
 from ..runs import UnsafeFile
 from ..runs.freeze import FreezeOptions, freeze
 from ..tasks import Task
-<<<<<<< HEAD
-from ..text import one_line
-from .foreign import fault
-=======
 from ..text import counted, one_line
->>>>>>> messages
+from .foreign import fault
 
 Kind = Literal["task", "run", "rubric", "labels", "result", "figures"]
 KINDS: tuple[Kind, ...] = ("task", "run", "rubric", "labels", "result", "figures")

@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..documents import load_json
+from ..digest import sha256_bytes
+from ..documents import parse_json, read_text
 from ..errors import SciagentError
 from ..models import JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
 
@@ -32,9 +33,13 @@ def record_path(folder: Path, manifest: RunManifest) -> Path:
 
 
 class Ledger:
-    """The entries known for one run, by key. An answer with a level wins over one without; then the latest."""
+    """The entries known for one run, by key. An answer with a level wins over one without; then the latest.
 
-    def __init__(self, entries: Iterable[LedgerEntry] = ()) -> None:
+    digest: the SHA-256 of the record that was read; empty where there was none.
+    """
+
+    def __init__(self, entries: Iterable[LedgerEntry] = (), digest: str = "") -> None:
+        self.digest = digest
         self._entries: dict[str, LedgerEntry] = {}
         for entry in entries:
             self.add(entry)
@@ -48,8 +53,10 @@ class Ledger:
         """
         path = record_path(folder, manifest)
         recorded: tuple[LedgerEntry, ...] = ()
+        digest = ""
         if path.is_file():
-            record = load_json(path, LedgerFile)
+            text = read_text(path)
+            record, digest = parse_json(text, LedgerFile, path), sha256_bytes(text.encode())
             if (record.system, record.task_id, record.repeat) != (
                 manifest.system.name,
                 manifest.task_id,
@@ -57,7 +64,7 @@ class Ledger:
             ):
                 raise SciagentError(f"this record is of {record.system}/{record.task_id}, not of this run", path=path)
             recorded = record.entries
-        return cls([*recorded, *work])
+        return cls([*recorded, *work], digest)
 
     def add(self, entry: LedgerEntry) -> None:
         """Take an entry in, unless a better one holds its key."""

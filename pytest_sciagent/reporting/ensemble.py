@@ -12,7 +12,8 @@ from ..models import Label, Vote
 from ..models.examples import first_of
 from ..statistics import RaterAgreement, kappa_gain, rater_agreement
 from ..statistics.agreement import Estimate, KappaGain
-from .columns import NOTHING, columns, count, number, paragraph
+from ..text import counted
+from .columns import NOTHING, columns, number, paragraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ def _lines(found: Ensemble) -> Iterator[str]:
     file = found.reliability.file
     labels = max(one.n for one in found.members.values())
     people = ", ".join(file.raters)
-    yield f"ENSEMBLE of {count(len(file.members), 'judge')}, {count(labels, 'label')} of {count(len(file.runs), 'run')}"
+    many = f"{counted(labels, 'label')} of {counted(len(file.runs), 'run')}"
+    yield f"ENSEMBLE of {counted(len(file.members), 'judge')}, {many}"
     yield from paragraph(f"rubric {file.rubric}; people: {people}")
     yield ""
     yield "WEIGHTS, by dimension; a vote of weight 0 counts for nothing"
@@ -107,7 +109,9 @@ def _shown(one: Estimate, digits: int) -> tuple[str, str]:
 def _said(found: Ensemble) -> str:
     gain = found.gain.gain
     value, interval = _shown(gain, 2)
-    told = f"kappa of the weighted vote less that of the majority: {value} ({interval}), {count(found.gain.n, 'label')}"
+    told = (
+        f"kappa of the weighted vote less that of the majority: {value} ({interval}), {counted(found.gain.n, 'label')}"
+    )
     if gain.low is None or gain.high is None:
         return f"{told}; {found.gain.reason or 'whether weights help is open'}"
     if gain.low > 0:

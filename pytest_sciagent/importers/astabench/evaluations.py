@@ -96,50 +96,9 @@ def import_evaluation(
     run = f"{system}/{task_id}"
     whole = [c for c in rubrics[task_id].criteria if c.dimension != SOURCES] if task_id in rubrics else []
     ids = {c.title: c.id for c in whole}
-<<<<<<< HEAD
     verdicts = [_verdict(element, ids) for element in evaluation.evaluated_rubric]
     again = _add_up(verdicts, sum(c.required for c in whole) if whole else None)
     published, score = evaluation.overall_score.average_required_overall, again.score
-=======
-    required = [c for c in whole if c.required] if whole else None
-    labels: list[Label] = []
-    met = failed = silent = inconsistent = 0
-    answered: set[str] = set()
-    for element in evaluation.evaluated_rubric:
-        criterion = ids.get(one_line(element.criteria_name, 200), element.criteria_name)
-        overall = _part(element.response, "overall_evaluation", _Met)
-        if overall is None:
-            failed += 1
-        elif element.required_or_optional == "required":
-            answered.add(criterion)
-            met += overall.criteria_met == 1
-        sources: list[tuple[str, int]] = []
-        for key, source in (("overall_evaluation", ""), *_SOURCES):
-            part = _part(element.response, key, _Met)
-            if part is not None and part.criteria_met >= 0:
-                sources.append((f"@{source}" if source else "", part.criteria_met))
-            silent += part is not None and part.criteria_met < 0
-        consistency = _part(element.response, "consistency_evaluation", _Consistency)
-        if consistency is not None:
-            sources.append(("@consistency", consistency.consistency_score))
-            inconsistent += consistency.consistency_score == 0
-        labels += [_label(f"{system}/{task_id}", criterion + suffix, score) for suffix, score in sources]
-    count = (
-        len(required)
-        if required is not None
-        else sum(e.required_or_optional == "required" for e in evaluation.evaluated_rubric)
-    )
-    open_ones = max(count - len(answered), 0)
-    score = Interval(Fraction(met, count), Fraction(met + open_ones, count)).scaled(Fraction(100)) if count else None
-    told = evaluation.overall_score.average_required_overall
-    notes = [f"{len(evaluation.evaluated_rubric)} criteria, {met} of {count} required ones met"]
-    if score is not None and told is not None:
-        same = not open_ones and abs(float(score.low) / 100 - told) < 1e-9
-        notes.append(f"published {told:.4g}, {'the same' if same else score.show(2) + ' of 100'} from its verdicts")
-    notes += [f"{failed} criteria have no readable verdict: each stays open, alone"] if failed else []
-    notes += [f"no information, by {counted(silent, 'verdict')}"] if silent else []
-    notes += [f"{inconsistent} criteria with sources that disagree"] if inconsistent else []
->>>>>>> messages
     account = {
         "run": run,
         "published": published,
@@ -180,7 +139,7 @@ def _notes(verdicts: Sequence[_Verdict], again: _Again, published: float | None)
     if failed := sum(_WHOLE not in v.met for v in verdicts):
         yield f"{failed} criteria have no readable verdict: each stays open, alone"
     if silent := sum(met < 0 for v in verdicts for met in v.met.values()):
-        yield f"{silent} verdicts say no information"
+        yield f"no information, by {counted(silent, 'verdict')}"
     if inconsistent := sum(v.agree == 0 for v in verdicts):
         yield f"{inconsistent} criteria with sources that disagree"
 

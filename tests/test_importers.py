@@ -349,7 +349,7 @@ def test_the_sites_export_comes_in_and_repeats_are_told_apart(source: Path, targ
         )
     into = imported(source, target)
     assert names(into, "run") == [f"Nanobot/{RCB_TASK}", f"Nanobot/{RCB_TASK}.r2"]
-    assert "1 files that its listing names are not here" in notes(into, "run")
+    assert "not here, though its listing names them: 1 file" in notes(into, "run")
     assert "the text in data.json is taken for it" in notes(into, "run")
     run = Run.load(target / "runs/Nanobot" / RCB_TASK)
     assert run.files["output/outputs/gap.csv"].mtime == "2026-01-02T03:04:05Z"

@@ -222,7 +222,7 @@ class Board:
         tampered = sorted(i.label for i in self.state.indexes.values() if i.state == "tampered")
         if tampered:
             return f"{', '.join(tampered)} can't be scored: tampered"
-        stale = next((gate.reason for gate in self.gates if isinstance(gate, HeadPrompts)), None)
+        stale = next((asked.gate.reason for asked in self.gates if isinstance(asked.gate, HeadPrompts)), None)
         if stale is not None:
             return stale
         shard = self.state.options.shard

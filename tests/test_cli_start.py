@@ -102,6 +102,16 @@ def test_what_init_writes_is_tested_by_pytest(pytester: pytest.Pytester) -> None
     assert levels["beta", "house.results_are_named"] == 0.5
     (gate,) = results["gate"]["gates"]
     assert "60" in gate["sentence"]
+    assert gate["details"] == ["asked for by sciagent_min_score = 60 (pytest.ini)"]
+    told = [
+        (["-o", "sciagent_min_score=70"], "", "sciagent_min_score = 70 (command line)"),
+        ([], "addopts = --sciagent-min-score=80\n", "--sciagent-min-score=80 (addopts in pytest.ini)"),
+    ]
+    for args, line, origin in told:
+        with (cohort.root / "pytest.ini").open("a") as file:
+            file.write(line)
+        result = cohort.pytest("--sciagent-run=runs", *args)
+        result.stdout.fnmatch_lines([f"  asked for by {origin}"])
 
 
 def test_the_workflow_is_sound(folder: Path) -> None:

@@ -85,6 +85,17 @@ def test_every_option(one: Cohort) -> None:
     result = one.pytest(RUNS, "-q", *options, *more)
     assert gate_lines(result) == SAID
     assert result.ret == 1
+    assert asked_by(result) == [
+        "--sciagent-min-task-score=66 (command line)",
+        "--sciagent-min-dimension=robustness=50 (command line)",
+        "--sciagent-max-run-cost=0.5 (command line)",
+    ]
+
+
+def asked_by(result: pytest.RunResult) -> list[str]:
+    """Who asked for each gate that is not met, as it is told below the gate."""
+    lead = "  asked for by "
+    return [line.removeprefix(lead) for line in result.outlines if line.startswith(lead)]
 
 
 def test_every_ini_twin_in_pyproject(one: Cohort) -> None:
@@ -95,7 +106,13 @@ def test_every_ini_twin_in_pyproject(one: Cohort) -> None:
     result = one.pytest(RUNS)
     assert gate_lines(result) == SAID
     assert result.ret == 1
+    assert asked_by(result) == [
+        "sciagent_min_task_score = 66 (pyproject.toml)",
+        "sciagent_min_dimension = robustness=50 (pyproject.toml)",
+        "sciagent_max_run_cost = 0.5 (pyproject.toml)",
+    ]
     result = one.pytest(RUNS, "--sciagent-min-dimension=evidence=60", "--sciagent-min-task-score=0")
+    assert asked_by(result) == ["sciagent_max_run_cost = 0.5 (pyproject.toml)"]
     assert gate_lines(result)[1:4] == [
         "gate met: minimum task score 0: the lowest is alpha/t1 with 65.0",
         "gate met: minimum of dimension evidence 60 %: the lowest is alpha with 78.6 %",

@@ -50,6 +50,18 @@ def skips():
 def raises():
     raise ValueError('oh dear')
 
+@pytest.fixture
+def broken(artifacts):
+    return artifacts.of(3)
+
+@criterion('own.fixture')
+def with_fixture(broken):
+    return 1
+
+@criterion('own.unknown')
+def unknown(artefacts):
+    return 1
+
 @criterion('own.wrong')
 def wrong():
     return 'good'
@@ -79,7 +91,7 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
     if fresh:
         extra = [*extra, "-p", "house"]
     result = cohort.pytest("--sciagent-run=runs", "-k", "own", *extra, fresh=fresh)
-    expected = {"passed": 3, "half": 1, "failed": 3, "not assessed": 2, "error": 2}
+    expected = {"passed": 3, "half": 1, "failed": 3, "not assessed": 2, "error": 4}
     assert {k: v for k, v in outcomes(result).items() if k != "deselected"} == expected
     result.stdout.fnmatch_lines_random(
         [
@@ -87,9 +99,13 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
             "E*AssertionError: not this one",
             "E*Failed: given up",
             "E*ValueError: oh dear",
-            "check_error: criterion 'own.wrong' must return 1, 0.5 or 0, (level, reason) or a Verdict, not 'good'",
+            f"check_error: criterion 'own.wrong' ({where}:54) must return 1, 0.5 or 0, (level, reason) or a Verdict, *",
+            f"  1 x own.raises: check_error: ValueError: oh dear ({where}:40)",
         ]
     )
+    # What the user's code called of this package is not shown, and what calls it neither.
+    assert "of(self" not in result.stdout.str()
+    assert "items.py" not in result.stdout.str()
     found = own_verdicts(cohort, *(["-p", "house"] if fresh else []), fresh=fresh)
     assert {name: (v["status"], v["level"]) for name, v in found.items() if name.startswith("own")} == {
         "own.level": ("assessed", 1),
@@ -101,12 +117,16 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
         "own.fail": ("assessed", 0),
         "own.skip": ("not_assessed", None),
         "own.raises": ("check_error", None),
+        "own.fixture": ("check_error", None),
+        "own.unknown": ("check_error", None),
         "own.wrong": ("check_error", None),
         "own.run": ("assessed", 1),
     }
     assert found["own.pair"]["reason"] == "only t1"
     assert found["own.run"]["reason"] == "t1 3 Artifacts"
-    assert found["own.raises"]["reason"] == "ValueError: oh dear"
+    assert found["own.raises"]["reason"] == f"ValueError: oh dear ({where}:40)"
+    assert found["own.fixture"]["reason"] == f"TypeError: 'int' object is not iterable ({where}:44)"
+    assert found["own.unknown"]["reason"] == f"there is no fixture 'artefacts' ({where}:50)"
 
 
 def test_own_criteria_never_change_the_score_of_the_rubric(cohort: Cohort) -> None:
@@ -169,15 +189,24 @@ def test_output_of_an_own_criterion_is_shown_where_it_fails(cohort: Cohort) -> N
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("@criterion('a b')\ndef one(): return 1", "your criterion 'a b': id: *"),
-        ("@criterion('a', weight=0)\ndef one(): return 1", "your criterion 'a': weight: *must not be 0*"),
-        ("@criterion('a', weight=float('nan'))\ndef one(): return 1", "your criterion 'a': weight: *finite*"),
-        ("@criterion('a', scope='team')\ndef one(): return 1", "your criterion 'a': scope: *"),
+        ("@criterion('a b')\ndef one(): return 1", "your criterion 'a b' (conftest.py:3): id: *"),
+        (
+            "@criterion('a', weight=0)\ndef one(): return 1",
+            "your criterion 'a' (conftest.py:3): weight: *must not be 0*",
+        ),
+        (
+            "@criterion('a', weight=float('nan'))\ndef one(): return 1",
+            "your criterion 'a' (conftest.py:3): weight: *finite*",
+        ),
+        ("@criterion('a', scope='team')\ndef one(): return 1", "your criterion 'a' (conftest.py:3): scope: *"),
         (
             "@criterion('a')\ndef one(): return 1\n\n@criterion('a')\ndef two(): return 1",
-            "two criteria of your own are called 'a'",
+            "two criteria of your own are called 'a', in conftest.py:3 and in conftest.py:6: rename one",
         ),
-        ("@criterion('ev.full')\ndef one(): return 1", "your criterion 'ev.full' has the id of a rubric's criterion*"),
+        (
+            "@criterion('ev.full')\ndef one(): return 1",
+            "your criterion 'ev.full' (conftest.py:3) has the id of a rubric's criterion*",
+        ),
     ],
 )
 def test_own_criteria_that_can_not_be_used(cohort: Cohort, code: str, message: str) -> None:
@@ -187,6 +216,33 @@ def test_own_criteria_that_can_not_be_used(cohort: Cohort, code: str, message: s
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("house.one", "two criteria of your own are called 'house.one', in conftest.py:3 and in {place}:3*"),
+        ("ev.full", "your criterion 'ev.full' ({place}:3) has the id of a rubric's criterion*"),
+    ],
+)
+@pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
+def test_criteria_of_a_conftest_beside_the_runs_that_can_not_be_used(
+    cohort: Cohort, name: str, message: str, extra: list[str]
+) -> None:
+    """It is found while collecting: pytest would only say that it found no collectors."""
+    cohort.run()
+    code = "from pytest_sciagent import criterion\n\n@criterion({!r})\ndef one(): return 1\n"
+    (cohort.root / "conftest.py").write_text(code.format("house.one"))
+    (cohort.root / "runs" / "conftest.py").write_text(code.format(name))
+    result = cohort.pytest("--sciagent-run=runs", *extra)
+    wanted = message.format(place="runs/conftest.py")
+    if extra:
+        result.stdout.fnmatch_lines([wanted])
+    else:
+        assert result.ret == 4
+        result.stderr.fnmatch_lines([f"ERROR: {wanted}"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert "collectors" not in result.stderr.str()
 
 
 def test_fixtures_are_for_criteria_only(cohort: Cohort) -> None:
@@ -290,7 +346,7 @@ def test_what_an_own_judge_says_is_checked(cohort: Cohort, code: str, options: l
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        ("raise RuntimeError('down')", "provider_error: RuntimeError: down"),
+        ("raise RuntimeError('down')", "provider_error: RuntimeError: down (conftest.py:*)"),
         ("return 'no json'", "invalid: not_json: *"),
         ("return {'zero': True}", "invalid: wrong_shape: *"),
         ("return {'a': object()}", "provider_error: TypeError: *"),
@@ -454,6 +510,38 @@ def test_a_check_can_not_replace_another(cohort: Cohort, name: str) -> None:
     result = cohort.pytest("--sciagent-run=runs", "-p", "more")
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: a check named '{name}' exists already; give yours another name"])
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "def pytest_sciagent_checks(config):\n    return {}['x']",
+            "pytest_sciagent_checks failed: KeyError: 'x' *:2)",
+        ),
+        ("def pytest_sciagent_checks(config):\n    return ['x']", "pytest_sciagent_checks must return a dict *"),
+        ("def pytest_sciagent_rubrics(config):\n    return 'x'", "pytest_sciagent_rubrics must return a list, not str"),
+        ("def pytest_sciagent_rubrics(config):\n    1 / 0", "pytest_sciagent_rubrics failed: ZeroDivisionError: *:2)"),
+        (
+            "def pytest_sciagent_scores(config, results):\n    1 / 0",
+            "pytest_sciagent_scores failed: ZeroDivisionError: division by zero (conftest.py:2)",
+        ),
+        (
+            "def pytest_sciagent_verdict(config, run):\n    1 / 0",
+            "pytest_sciagent_verdict failed: ZeroDivisionError: *:2)",
+        ),
+    ],
+)
+def test_a_hook_that_fails_is_told_with_its_line(cohort: Cohort, code: str, message: str) -> None:
+    cohort.run(findings=1)
+    cohort.record()
+    (cohort.root / "conftest.py").write_text(code)
+    result = cohort.pytest("--sciagent-run=runs")
+    assert result.ret == 4
+    told = result.stdout if "results" in code or "run)" in code else result.stderr  # observers cost no result
+    told.fnmatch_lines([f"ERROR: the hook {message}"])
+    assert "alpha: 55.0..65.0" in result.stdout.str() or told is result.stderr
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
 RUBRICS = """\

@@ -87,6 +87,7 @@ def test_the_section(two: Cohort) -> None:
         "beta: 28.0..53.0 (mean of 1 task)",
         "judge handoff:tester, not calibrated against people: sciagent calibrate",
         "gate not met: minimum score 90: beta has 28.0..53.0, and 1 more below",
+        "  asked for by --sciagent-min-score=90 (command line)",
     ]
 
 
@@ -190,7 +191,10 @@ def test_the_json_file(two: Cohort) -> None:
     ]
     assert found["schema"] == "sciagent-results/1"
     decision = {"outcome": "not met", "sentence": "minimum score 90: beta has 28.0..53.0, and 1 more below"}
-    assert found["gate"] == {**decision, "gates": [{**decision, "details": []}]}
+    assert found["gate"] == {
+        **decision,
+        "gates": [{**decision, "details": ["asked for by --sciagent-min-score=90 (command line)"]}],
+    }
     assert [s["name"] for s in found["systems"]] == ["alpha", "beta"]
     assert found["systems"][0] == {
         "name": "alpha",

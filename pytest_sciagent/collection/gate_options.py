@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ class GateOptions:
     baseline: frozen runs or a results file; margin (points), power (percent), no_fall and allow_mixed belong to it.
     max_not_assessed, max_judge_errors: percent. max_run_cost: US dollars. prompts_from: where the prompts of the head
     lie, changed_prompts: files that some run must have been made with. calibration: how far the judge agrees with
-    people; min_kappa belongs to it.
+    people; min_kappa belongs to it. origins: by the name of each option that is given (of one with ids: `NAME ID`), how
+    and where the user wrote it.
     """
 
     min_score: float | None = None
@@ -44,6 +46,7 @@ class GateOptions:
     min_kappa: float | None = None
     prompts_from: Path | None = None
     changed_prompts: tuple[Path, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,35 @@ def read_gates(config: pytest.Config) -> GateOptions:
         for name in NEEDS_BASELINE:
             if config.getoption(f"sciagent_{name}") not in (None, False):
                 raise pytest.UsageError(f"{_option(name)} belongs to a baseline: name it with --sciagent-baseline")
-    return GateOptions(**values)
+    return GateOptions(**values, origins=_origins(config))
+
+
+def _origins(config: pytest.Config) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in (*(number.name for number in NUMBERS), "baseline", "prompts_from"):
+        given = config.getoption(f"sciagent_{name}")
+        value = config.getini(f"sciagent_{name}") if given is None else given
+        found[name] = _origin(config, name, f"{value:g}" if isinstance(value, float) else str(value))
+    for name in FLAGS:
+        found[name] = _origin(config, name, "true")
+    for pair in PAIRS:
+        key = f"sciagent_{pair.name}"
+        for text in config.getoption(key) or config.getini(key):
+            found[f"{pair.name} {text.partition('=')[0]}"] = _origin(config, pair.name, text)
+    return found
+
+
+def _origin(config: pytest.Config, name: str, text: str) -> str:
+    """How the user wrote the option `name` and its value, and where: `--sciagent-min-score=60 (command line)`."""
+    option, key = _option(name), f"sciagent_{name}"
+    file = "the configuration" if config.inipath is None else config.inipath.name
+    if config.getoption(key) in (None, False, []):
+        overridden = any(one.startswith(f"{key}=") for one in config.getoption("override_ini") or ())
+        return f"{key} = {text} ({'command line' if overridden else file})"
+    written = option if name in FLAGS else f"{option}={text}"
+    if any(str(one).startswith(option) for one in config.invocation_params.args):
+        return f"{written} (command line)"
+    return f"{written} ({'PYTEST_ADDOPTS' if option in os.environ.get('PYTEST_ADDOPTS', '') else f'addopts in {file}'})"
 
 
 def _path(config: pytest.Config, name: str) -> Path | None:

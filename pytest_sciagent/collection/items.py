@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from _pytest._code import Traceback
 
+from ..errors import is_users, raised
 from ..text import one_line
 from .marks import CriterionMarks
 from .own import OwnSpec
@@ -346,6 +349,21 @@ class OwnCriterion(FunctionCriterion):
         marks.give(item)
         return item
 
+    def setup(self) -> None:
+        try:
+            super().setup()
+        except JudgingFailed:
+            raise
+        except pytest.FixtureLookupError as error:
+            self._end_in(f"there is no fixture {error.argname!r} ({self.own.place})")
+            raise
+        except Exception as error:  # of the criterion, or of a fixture that it asks for
+            self._end_in(raised(error))
+            raise  # with its traceback: it is the user's own code
+
+    def _end_in(self, error: str) -> None:
+        self.take(self.own.make("check_error", None, error, self.finding_id))
+
     def decide(self, **fixtures: Any) -> Verdict:
         self.failed = None
         try:
@@ -355,13 +373,17 @@ class OwnCriterion(FunctionCriterion):
             return self.own.make("assessed", 0.0, str(error) or "an assertion failed", self.finding_id)
         except pytest.skip.Exception as skipped:
             return self.own.make("not_assessed", None, str(skipped) or "skipped", self.finding_id)
-        except Exception as error:
-            self.take(self.own.make("check_error", None, f"{type(error).__name__}: {error}", self.finding_id))
-            raise  # with its traceback: it is the user's own code
         try:
             return self.own.verdict(result, self.finding_id)
         except TypeError as error:
             return self.own.make("check_error", None, str(error), self.finding_id)
+
+    def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Traceback:
+        """The user's own part of a traceback; what their code called of this package is no news to them."""
+        shown = super()._traceback_filter(excinfo)
+        if self.config.getoption("fulltrace", False):
+            return shown
+        return Traceback([entry for entry in shown if is_users(Path(entry.path))]) or shown
 
     def runtest(self) -> None:
         if self.failed is not None:

@@ -13,6 +13,7 @@ from ..judging.judge import Judge, RecordedJudge
 from ..judging.layouts import ITEM, PARAMETER, has_layouts, with_layout
 from ..judging.panel import convene
 from ..models import JudgeIdentity
+from .hooks import call_hook
 
 if TYPE_CHECKING:
     from .state import SessionState
@@ -63,7 +64,7 @@ def _laid_out(state: SessionState, named: JudgeIdentity, *, alone: bool) -> Judg
 
 def _own_judge(state: SessionState, named: JudgeIdentity) -> Judge | None:
     """The user's own judge of this name, where a plugin or conftest file has one."""
-    own = state.config.hook.pytest_sciagent_judge(config=state.config, kind=named.kind, model=named.model)
+    own = call_hook(state.config, "pytest_sciagent_judge", kind=named.kind, model=named.model)
     if own is not None and (not isinstance(own, Judge) or own.identity is None):
         raise SciagentError("the hook pytest_sciagent_judge must return a Judge that has an identity")
     if own is not None and (state.options.how.layout not in (None, ITEM) or state.options.how.batch):

@@ -82,6 +82,11 @@ class RunFile(RunNode, pytest.Module):
         self.own_markers.extend(run_marks(index))
         self.extra_keyword_matches |= {index.system, index.task_id, index.label}
         state = _state(self)
+        if state.is_worker:
+            try:
+                state.check_own()
+            except pytest.UsageError as error:
+                raise self.CollectError(str(error)) from None
         about_run = index.state != "sound" or state.own_of("run") or state.criteria_of("run", index)
         for name in (*index.findings, *([RUN_NODE] if about_run else [])):
             if state.named.picked(self.path.parent, name):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
+from ..errors import nearby
 from ..text import clean, one_line
 
 if TYPE_CHECKING:
@@ -31,6 +33,12 @@ class OwnSpec:
     dimension: str
     weight: float
     scope: Scope
+
+    @property
+    def place(self) -> str:
+        """Where its function begins: file and line."""
+        code = self.function.__code__
+        return f"{nearby(Path(code.co_filename))}:{code.co_firstlineno}"
 
     @cached_property
     def criterion(self) -> Criterion:
@@ -69,7 +77,7 @@ class OwnSpec:
             level = float(level)
         if not isinstance(level, int | float) or level not in LEVELS:
             raise TypeError(
-                f"criterion {self.id!r} must return 1, 0.5 or 0, (level, reason) or a Verdict, "
+                f"criterion {self.id!r} ({self.place}) must return 1, 0.5 or 0, (level, reason) or a Verdict, "
                 f"not {one_line(repr(result), 200)}"
             )
         return self.make("assessed", float(level), str(reason) or f"{self.id} returned {level:g}", finding_id)
@@ -100,7 +108,8 @@ class OwnSpec:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(step) for step in first["loc"])
-            raise TypeError(f"criterion {self.id!r} returned a broken Verdict: {place}: {first['msg']}") from None
+            told = f"criterion {self.id!r} ({self.place}) returned a broken Verdict"
+            raise TypeError(f"{told}: {place}: {first['msg']}") from None
 
 
 def criterion(
@@ -133,6 +142,7 @@ class OwnCriteria:
 
     def __init__(self) -> None:
         self._specs: dict[str, OwnSpec] = {}
+        self._problems: list[str] = []
 
     @property
     def all(self) -> list[OwnSpec]:
@@ -144,10 +154,8 @@ class OwnCriteria:
         return [spec for spec in self.all if spec.scope == scope]
 
     def pytest_plugin_registered(self, plugin: object) -> None:
-        """Take in the criteria of a module.
-
-        Raises:
-            pytest.UsageError: two criteria of one id, or one whose id, dimension, weight or scope can't be used.
+        """Take in the criteria of a module. What is wrong with one is told by `check`: an error here would be one of
+        collecting the folder, and its message would be lost among pytest's.
         """
         for value in list(getattr(plugin, "__dict__", {}).values()):
             # Functions only: a module may hold proxies that do anything when an attribute is asked for.
@@ -155,15 +163,38 @@ class OwnCriteria:
             if isinstance(spec, OwnSpec) and self._specs.get(spec.id) is not spec:
                 self._add(spec)
 
+    def pytest_collection_modifyitems(self, config: pytest.Config) -> None:
+        """Tell what is wrong with criteria of conftest files that were found while collecting."""
+        from .state import STATE
+
+        state = config.stash[STATE]
+        if not state.is_worker:  # there it is an error of collecting, which reaches the controller: see `RunFile`
+            state.check_own()
+
+    def check(self, taken: Collection[str]) -> None:
+        """Say what is wrong with a criterion.
+
+        Raises:
+            pytest.UsageError: two criteria of one id, one with an id that is `taken` by a rubric, or one whose id,
+                dimension, weight or scope can't be used.
+        """
+        named = [spec for spec in self.all if spec.id in taken]
+        twice = [f"your criterion {s.id!r} ({s.place}) has the id of a rubric's criterion: rename it" for s in named]
+        for problem in (*self._problems, *twice):
+            raise pytest.UsageError(problem)
+
     def _add(self, spec: OwnSpec) -> None:
         from pydantic import ValidationError
 
         if spec.id in self._specs:
-            raise pytest.UsageError(f"two criteria of your own are called {spec.id!r}")
+            places = f"in {self._specs[spec.id].place} and in {spec.place}"
+            self._problems.append(f"two criteria of your own are called {spec.id!r}, {places}: rename one")
+            return
         try:
             spec.criterion  # noqa: B018 - building it checks what was given
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(step) for step in first["loc"])
-            raise pytest.UsageError(f"your criterion {spec.id!r}: {place}: {first['msg']}") from None
+            self._problems.append(f"your criterion {spec.id!r} ({spec.place}): {place}: {first['msg']}")
+            return
         self._specs[spec.id] = spec

@@ -100,9 +100,8 @@ class SessionState:
             asked = {one.criterion for one in shown.examples}
             examples = counted(len(shown.examples), "labelled example")
             self.notices.append(f"{examples} shown with {counted(len(asked), 'criterion', 'criteria')}")
-        self.rubrics  # noqa: B018
-        for scope in ("finding", "run"):
-            self.own_of(scope)
+        self.rubrics, self._own_checks  # noqa: B018
+        self.check_own()
         for index in indexes:
             if index.state == "sound":
                 case = self.case_of(index)
@@ -207,13 +206,11 @@ class SessionState:
         """
         from ..models import Rubric
         from .criteria import check_rubrics, read_rubrics
+        from .hooks import brought_rubrics
 
         if self.wire is not None:
             return tuple(Rubric.model_validate_json(text) for text in self.wire["rubrics"])
-        names: list[Any] = []
-        for more in self.config.hook.pytest_sciagent_rubrics(config=self.config):
-            names += more or ()
-        rubrics = read_rubrics(names, self.options)
+        rubrics = read_rubrics(brought_rubrics(self.config), self.options)
         check_rubrics(rubrics, self.find_check)
         return rubrics
 
@@ -284,32 +281,25 @@ class SessionState:
         return [marks for marks in found if marks.criterion.scope == scope]
 
     def own_of(self, scope: Scope) -> list[tuple[OwnSpec, CriterionMarks]]:
-        """The user's own criteria of findings or of runs, by id, with their marks.
-
-        Raises:
-            pytest.UsageError: one has an id that a rubric uses.
-        """
+        """The user's own criteria of findings or of runs, by id, with their marks."""
         from .marks import CriterionMarks
 
-        taken = {criterion.id for rubric in self.rubrics for criterion in rubric.criteria}
-        found = self.own.of(scope)
-        for spec in found:
-            if spec.id in taken:
-                raise pytest.UsageError(f"your criterion {spec.id!r} has the id of a rubric's criterion: rename it")
-        return [(spec, CriterionMarks(spec.criterion)) for spec in found]
+        return [(spec, CriterionMarks(spec.criterion)) for spec in self.own.of(scope)]
+
+    def check_own(self) -> None:
+        """Look whether the user's own criteria can be used.
+
+        Raises:
+            pytest.UsageError: see `OwnCriteria.check`.
+        """
+        rubrics = self.rubrics if self.indexes else ()
+        self.own.check({criterion.id for rubric in rubrics for criterion in rubric.criteria})
 
     @functools.cached_property
     def _own_checks(self) -> dict[str, Check]:
-        from ..checks import builtin_checks
+        from .hooks import own_checks
 
-        shipped = builtin_checks()
-        own: dict[str, Check] = {}
-        for checks in self.config.hook.pytest_sciagent_checks(config=self.config):
-            for name, check in (checks or {}).items():
-                if name in shipped or name in own:
-                    raise SciagentError(f"a check named {name!r} exists already; give yours another name")
-                own[name] = check
-        return own
+        return own_checks(self.config)
 
     @property
     def has_own_checks(self) -> bool:

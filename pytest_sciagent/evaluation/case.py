@@ -11,6 +11,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from ..checks import CheckContext, CheckResult, amendment, find_check
+from ..errors import raised
 from ..evidence import QuoteIndex
 from ..evidence.artifacts import Artifacts, ReadingLimits
 from ..evidence.isolation import Readers
@@ -129,7 +130,7 @@ class Case:
             try:
                 result = self._check(criterion, finding_id, judge)
             except Exception as error:  # a check looks at hostile files, and may be the user's own
-                raise CheckFailed(f"the check {name!r} failed: {type(error).__name__}: {error}") from error
+                raise CheckFailed(f"the check {name!r} failed: {raised(error)}") from error
             if result is not None and result.outcome == "waiting":
                 return result
             self._facts[key] = result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -33,6 +33,22 @@ class Gate(Protocol):
     def decide(self, results: Results) -> Decision:
         """Decide. Raises SciagentError where the results can't be compared with what the gate compares them with."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A gate, and how the user asked for it: `--sciagent-min-score=60 (command line)`. Unless it is met it tells that,
+    since a gate from a file that `sciagent init` wrote long ago is a surprise.
+    """
+
+    gate: Gate
+    origin: str
+
+    def decide(self, results: Results) -> Decision:
+        decision = self.gate.decide(results)
+        if decision.outcome == "met":
+            return decision
+        return replace(decision, details=(f"asked for by {self.origin}", *decision.details))
 
 
 def decide_all(gates: Sequence[Gate], results: Results) -> tuple[Decision | None, tuple[Decision, ...]]:

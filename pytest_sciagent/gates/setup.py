@@ -17,7 +17,7 @@ from ..tasks.workspace import handed_out
 from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
 from .calibrated import MinKappa
-from .decision import Gate
+from .decision import Asked, Gate
 from .head_prompts import HeadPrompts, head_prompts
 from .limits import MaxJudgeErrors, MaxNotAssessed, MaxRunCost
 from .no_fall import NoFall
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
     from ..scoring.layers import Layer
 
 
-def make_gates(state: SessionState, calibrations: Calibrations) -> tuple[Gate, ...]:
+def make_gates(state: SessionState, calibrations: Calibrations) -> tuple[Asked, ...]:
     """The gates that the user asked for, in the order in which they are told.
 
     Raises:
         SciagentError: a dimension or criterion that the session does not have, or a baseline that can't be used,
             or a gate on kappa without a calibration.
     """
-    return tuple(_gates(state, calibrations))
+    origins = state.options.gates.origins
+    return tuple(Asked(gate, origins[name]) for name, gate in _gates(state, calibrations))
 
 
-def baseline_of(gates: Sequence[Gate]) -> Baseline | None:
+def baseline_of(gates: Sequence[Asked]) -> Baseline | None:
     """The baseline that `gates` compare with; None where they compare with nothing."""
-    return next((gate.baseline for gate in gates if isinstance(gate, NotWorse | NoFall)), None)
+    return next((asked.gate.baseline for asked in gates if isinstance(asked.gate, NotWorse | NoFall)), None)
 
 
 def calibrations_of(state: SessionState) -> Calibrations:
@@ -62,12 +63,13 @@ def calibrations_of(state: SessionState) -> Calibrations:
     )
 
 
-def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
+def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[tuple[str, Gate]]:
+    """Each gate, with the option (and the id) that asks for it, as `GateOptions.origins` names it."""
     options = state.options.gates
     if options.min_score is not None:
-        yield MinScore(options.min_score)
+        yield "min_score", MinScore(options.min_score)
     if options.min_task_score is not None:
-        yield MinTaskScore(options.min_task_score)
+        yield "min_task_score", MinTaskScore(options.min_task_score)
     scoring = state.scoring_rubrics
     layers: tuple[tuple[Layer, float | None], ...] = (
         ("executed", options.min_executed),
@@ -76,35 +78,35 @@ def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
     for layer, least in layers:
         if least is not None:
             _check_layer(layer, scoring)
-            yield MinLayer(layer, least)
+            yield f"min_{layer}", MinLayer(layer, least)
     dimensions = {c.dimension for r in scoring for c in r.criteria if c.scope == "finding" and c.weight > 0}
     for id, percent in options.min_dimension:
         _check_known("dimension", id, dimensions)
-        yield MinDimension(id, percent)
+        yield f"min_dimension {id}", MinDimension(id, percent)
     criteria = {c.id for rubric in state.rubrics for c in rubric.criteria} | {own.id for own in state.own.all}
     for id, level in options.min_criterion:
         _check_known("criterion", id, criteria)
-        yield MinCriterion(id, level)
+        yield f"min_criterion {id}", MinCriterion(id, level)
     if options.baseline is not None:
         baseline = _baseline(options.baseline, state)
-        yield NotWorse(baseline, options.margin, options.power)
+        yield "baseline", NotWorse(baseline, options.margin, options.power)
         if options.no_fall:
-            yield NoFall(baseline)
+            yield "no_fall", NoFall(baseline)
     if options.max_not_assessed is not None:
-        yield MaxNotAssessed(options.max_not_assessed)
+        yield "max_not_assessed", MaxNotAssessed(options.max_not_assessed)
     if options.max_judge_errors is not None:
-        yield MaxJudgeErrors(options.max_judge_errors)
+        yield "max_judge_errors", MaxJudgeErrors(options.max_judge_errors)
     if options.max_run_cost is not None:
-        yield MaxRunCost(options.max_run_cost)
+        yield "max_run_cost", MaxRunCost(options.max_run_cost)
     if options.min_kappa is not None:
         if not calibrations.known:
             raise SciagentError(
                 "--sciagent-min-kappa: there is no calibration; name one with --sciagent-calibration, or keep it in "
                 "the folder calibration/ (sciagent calibrate makes it)"
             )
-        yield MinKappa(calibrations, options.min_kappa)
+        yield "min_kappa", MinKappa(calibrations, options.min_kappa)
     if (stale := _head_prompts(state)) is not None:
-        yield stale
+        yield "prompts_from", stale
 
 
 def _head_prompts(state: SessionState) -> HeadPrompts | None:

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from ..errors import raised
 from ..models import CANARY, JudgeIdentity, JudgeUsage, LedgerEntry
 from ..text import one_line
 from .clients import Prompt, Reply
@@ -38,7 +39,7 @@ class Judge:
         try:
             reply = _as_reply(self.ask(request.make_prompt()))
         except Exception as error:
-            reply = _failed(f"{type(error).__name__}: {error}")
+            reply = _failed(raised(error))
         if reply is not None:
             context.keep(settle(request, self.identity, reply, context))
         return context.ledger.get(key)

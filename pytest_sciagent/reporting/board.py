@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..collection.hooks import call_hook
 from ..collection.told import told_by
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
@@ -77,8 +78,14 @@ class Board:
 
     def _take(self, index: RunIndex, verdict: Verdict) -> None:
         self.verdicts.setdefault(index.nodeid, {})[verdict.criterion_id, verdict.finding] = verdict
-        config = self.state.config
-        config.hook.pytest_sciagent_verdict(config=config, run=index.label, finding=verdict.finding, verdict=verdict)
+        self._tell("pytest_sciagent_verdict", run=index.label, finding=verdict.finding, verdict=verdict)
+
+    def _tell(self, hook: str, **what: object) -> None:
+        """Let observers hear of something. A mistake of theirs is told in the end, and costs no result."""
+        try:
+            call_hook(self.state.config, hook, **what)
+        except SciagentError as error:
+            self._problem = self._problem or str(error)
 
     # ---- what comes out
 
@@ -214,7 +221,7 @@ class Board:
         tampered = sorted(i.label for i in self.state.indexes.values() if i.state == "tampered")
         if tampered:
             return f"{', '.join(tampered)} can't be scored: tampered"
-        stale = next((gate.reason for gate in self.gates if isinstance(gate, HeadPrompts)), None)
+        stale = next((asked.gate.reason for asked in self.gates if isinstance(asked.gate, HeadPrompts)), None)
         if stale is not None:
             return stale
         shard = self.state.options.shard
@@ -231,7 +238,7 @@ class Board:
         if results is not None:
             session.exitstatus = exit_code(exitstatus, results.decision)
             tell_junit(session.config.pluginmanager.get_plugins(), results)
-            session.config.hook.pytest_sciagent_scores(config=session.config, results=results)
+            self._tell("pytest_sciagent_scores", results=results)
         self._save(results)
         _drop_empty_teardowns(session.config, self._seen)
         if self._problem is not None and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 BAR = 20
 WORST = 5
+_TOLD_BY_REASON = frozenset({"not_assessed", "unrecorded", "check_error"})
 DETAILS = 10
 
 
@@ -228,7 +229,8 @@ def _notes(results: Results) -> Iterator[str]:
     for run in results.runs:
         for verdict in [*run.verdicts, *(v for f in run.findings for v in f.verdicts)]:
             if verdict.level is None:
-                reason = verdict.reason if verdict.status in {"not_assessed", "unrecorded"} else verdict.status
+                reason = verdict.reason if verdict.status in _TOLD_BY_REASON else verdict.status
+                reason = f"check_error: {reason}" if verdict.status == "check_error" else reason
                 key = f"{verdict.criterion_id}: {one_line(reason, 120)}"
                 open_counts[key] = open_counts.get(key, 0) + 1
     if notes or open_counts or results.incomplete:

@@ -15,12 +15,12 @@ from .runs import Material
 if TYPE_CHECKING:
     from ...collection.state import SessionState
     from ...evaluation import Case
-    from ...gates import Gate
+    from ...gates.decision import Asked
     from ...models import RunManifest
     from ..results import Results, RunResult
 
 
-def write_session_html(path: Path, state: SessionState, results: Results, gates: Sequence[Gate]) -> list[Path]:
+def write_session_html(path: Path, state: SessionState, results: Results, gates: Sequence[Asked]) -> list[Path]:
     """Write the report of a session; gives what was written, the page to open first.
 
     Raises:

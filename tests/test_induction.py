@@ -19,6 +19,8 @@ from sample import Cohort, sciagent
 
 from pytest_sciagent import SciagentError, compare, score
 from pytest_sciagent.documents import load_yaml
+from pytest_sciagent.induction import asking, prompts
+from pytest_sciagent.induction.prompts import INDUCTION, InductionTemplates
 from pytest_sciagent.induction.skeleton import stands_in
 from pytest_sciagent.models import Criterion, Rubric
 from pytest_sciagent.rubrics import load_rubric
@@ -67,6 +69,24 @@ def test_a_rubric_is_induced_frozen_and_not_asked_for_again() -> None:
     assert record["claims_to_avoid"] == ["A cause."]
     assert record["judge"]["model"] == "m-1"
     assert sciagent("rubric", "lint", str(RUBRIC))[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["goals", "meaning", "criteria"])
+def test_a_stage_is_done_again_where_the_words_of_its_prompt_are_others(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Model() as model:
+        assert model.induce("levels")[0] == 0
+    other = InductionTemplates({kind: INDUCTION.source(kind) + "Think twice.\n"})
+    for module in (asking, prompts):
+        monkeypatch.setattr(module, "INDUCTION", other)
+    with Model() as model:
+        assert model.induce("levels")[0] == 0
+        assert model.kinds == [kind], "what follows is shown the same, so its answers hold"
+        assert "Think twice." in model.prompts[0]
+    with Model() as model:
+        assert model.induce("levels")[0] == 0
+        assert model.kinds == []
 
 
 def test_the_skeleton_is_shown_the_instruction_alone() -> None:

@@ -352,11 +352,23 @@ def asked_with(server: Loopback) -> dict[int, list[bytes]]:
     return dict(found)
 
 
-@pytest.mark.parametrize("layout", ["item", "finding"])
-def test_a_criterion_is_asked_with_the_figures_that_the_import_found_for_it(cohort: Cohort, layout: str) -> None:
+@pytest.mark.parametrize(
+    ("layout", "place", "record"),
+    [("item", None, None), ("finding", "in/kept/by/name", None), ("item", "one-run", "figures")],
+)
+def test_a_criterion_is_asked_with_the_figures_that_the_import_found_for_it(
+    cohort: Cohort, layout: str, place: str | None, record: str | None
+) -> None:
+    """Wherever the run lies, if its record is in a folder above it or in the rootdir."""
     pictures = imported(cohort)
+    if place is not None:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path("in/runs/Claude-Code/Physics_000").rename(place)
+    if record is not None:
+        Path("in/figures").rename(record)
     with Loopback(alone if layout == "item" else together) as server:
-        found = cohort.results(*in_import(server, f"--sciagent-layout={layout}"))
+        arguments = in_import(server, f"--sciagent-layout={layout}")
+        found = cohort.results(*arguments[1:], f"--sciagent-run={place or 'in/runs'}")
         assert asked_with(server) == {
             0: [pictures["bands"], pictures["overview"]],  # nothing is recorded: all that the report names
             1: [pictures["bands"]],

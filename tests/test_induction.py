@@ -17,7 +17,10 @@ from induced import ANSWERS, CRITERIA, GOALS, IDS, MEANING, OBJECTIVE, Model, cr
 from loopback import Raw
 from sample import Cohort, sciagent
 
+from pytest_sciagent import SciagentError, compare, score
 from pytest_sciagent.documents import load_yaml
+from pytest_sciagent.induction import asking, prompts
+from pytest_sciagent.induction.prompts import INDUCTION, InductionTemplates
 from pytest_sciagent.induction.skeleton import stands_in
 from pytest_sciagent.models import Criterion, Rubric
 from pytest_sciagent.rubrics import load_rubric
@@ -66,6 +69,24 @@ def test_a_rubric_is_induced_frozen_and_not_asked_for_again() -> None:
     assert record["claims_to_avoid"] == ["A cause."]
     assert record["judge"]["model"] == "m-1"
     assert sciagent("rubric", "lint", str(RUBRIC))[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["goals", "meaning", "criteria"])
+def test_a_stage_is_done_again_where_the_words_of_its_prompt_are_others(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Model() as model:
+        assert model.induce("levels")[0] == 0
+    other = InductionTemplates({kind: INDUCTION.source(kind) + "Think twice.\n"})
+    for module in (asking, prompts):
+        monkeypatch.setattr(module, "INDUCTION", other)
+    with Model() as model:
+        assert model.induce("levels")[0] == 0
+        assert model.kinds == [kind], "what follows is shown the same, so its answers hold"
+        assert "Think twice." in model.prompts[0]
+    with Model() as model:
+        assert model.induce("levels")[0] == 0
+        assert model.kinds == []
 
 
 def test_the_skeleton_is_shown_the_instruction_alone() -> None:
@@ -511,6 +532,49 @@ def test_a_rubric_frozen_after_the_run_began_is_refused(
     code, told = session(cohort, frozen_at, "--sciagent-allow-late-rubric")
     assert code in {0, 1}
     assert "it could have been written with the outcome in view" in told
+
+
+def test_a_baseline_is_not_scored_by_a_rubric_that_was_made_after_it(cohort: Cohort) -> None:
+    for system, place, day in (("alpha", "runs/alpha/t1", "03"), ("base", "old/t1", "01")):
+        cohort.run(system, place=place)
+        manifest = Path(place) / "run.json"
+        told = json.loads(manifest.read_text()) | {"started_at": f"2026-05-{day}T00:00:00Z"}
+        manifest.write_text(json.dumps(told))
+    code, told = session(cohort, "2026-05-02T00:00:00Z", "--sciagent-baseline=old")
+    assert code == 4
+    assert "base/t1: rubric small was frozen at 2026-05-02T00:00:00Z, after the run began" in told
+
+
+def test_whatever_scores_runs_refuses_a_late_rubric_in_the_same_words(cohort: Cohort, tmp_path: Path) -> None:
+    cohort.run("alpha")
+    _, told = session(cohort, "2026-05-02T00:00:00Z")
+    refusal = next(line for line in told.splitlines() if "outcome in view" in line).removeprefix("ERROR: ")
+    words, _, _ = refusal.partition(" with --")
+    how = ("--rubric", "small")
+    commands = (
+        ("compare", "runs", *how),
+        ("stability", "runs", *how),
+        ("sensitivity", "runs", "--judge", "handoff:a,handoff:b", *how),
+        ("export", "jsonl", "runs", "-o", tmp_path / "verdicts.jsonl", *how),
+    )
+    for command in commands:
+        code, _, err = cohort.sciagent(*command)
+        assert (code, words in err) == (4, True), err
+        assert "take it all the same with --allow-late-rubric" in err
+    with pytest.raises(SciagentError) as raised:
+        compare("runs", rubric="small")
+    assert words in str(raised.value)
+    note = "it could have been written with the outcome in view"
+    scores = score("runs", rubric="small", allow_late_rubric=True)
+    code, out, _ = cohort.sciagent("compare", "runs", *how, "--allow-late-rubric", "--json", tmp_path / "found.json")
+    assert code == 0
+    assert out == compare(scores).text
+    assert note in out.splitlines()[0]
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found == compare(scores).as_json()
+    assert note in found["notes"][0]
+    Path("pytest.ini").write_text("[pytest]\nsciagent_allow_late_rubric = true\n")
+    assert cohort.sciagent("compare", "runs", *how) == (0, out, ""), "what a session allows, the command allows"
 
 
 def test_an_induced_rubric_that_is_not_frozen_is_refused(cohort: Cohort) -> None:

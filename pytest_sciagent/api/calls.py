@@ -21,12 +21,11 @@ from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
 from ..profile_names import PROFILES
 from ..reporting.cohort import CohortRun
 from ..reporting.results import Results, RunResult, VerdictKey, completed, run_result, system_results
-from ..reporting.scored_runs import OpenRun, open_runs
+from ..reporting.scored_runs import OpenRun, late_notes, open_runs
 from ..reporting.spending import Spending, Spent, saved_by, spent_by
 from ..reporting.validity import FOLDER, Calibrations, read_calibrations
 from ..reporting.words import Words
 from ..rubrics import DEFAULT_RUBRIC, with_profile
-from ..rubrics.frozen import problem_with_time
 from ..runs import Run
 from ..runs.discover import find_runs
 from .asking import Desk
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = str | os.PathLike[str]
 Runs: TypeAlias = "Place | Run | Sequence[Place | Run]"
 """A run, a folder of runs, or several of either."""
+_ALLOW_LATE = "allow_late_rubric=True"
 
 
 def load_run(path: Place) -> Run:
@@ -94,7 +94,7 @@ def score(
     calibrations = _calibrations(calibration, sources)
     poll = _poll(draws, combine, weights, chosen, sources)
     opened = open_runs(_paths(runs), sources, [chosen])
-    notes = _late(opened, chosen, allowed=allow_late_rubric)
+    notes = late_notes(opened, [chosen], allowed=allow_late_rubric, option=_ALLOW_LATE)
     ledgers = [run.case.ledger for run in opened if run.case is not None]
     named = _identities(judge, parameters)
     whose = recorded_judge(ledgers, named, "judge='KIND:MODEL' (and parameters)", poll)
@@ -155,7 +155,7 @@ def judge(
         named = _identities(judge, parameters)
         whose = desk.provided(named, layout, poll, base_url, (max_calls, max_cost, price), in_flight)
     opened = open_runs(_paths(runs), sources, [chosen], record=desk.record)
-    notes = _late(opened, chosen, allowed=allow_late_rubric)
+    notes = late_notes(opened, [chosen], allowed=allow_late_rubric, option=_ALLOW_LATE)
     try:
         desk.ask(opened, chosen, whose, on_progress)
         return _add_up(opened, chosen, whose, notes, calibrations, desk)
@@ -209,7 +209,8 @@ def compare(
         raise SciagentError("name runs to compare")
     table = combine_tables([(f"part {n}", one.table()) for n, one in enumerate(scored, 1)], scored[0].rubric)
     check_comparable(table)
-    return Compared(compare_table(table, scored[0].rubric, margin=margin, seed=seed), table)
+    notes = dict.fromkeys(note for one in scored for note in one.notes)
+    return Compared(compare_table(table, scored[0].rubric, margin=margin, seed=seed), table, tuple(notes))
 
 
 def _several(runs: Runs) -> list[Place | Run]:
@@ -258,21 +259,6 @@ def _identities(
     if given and not named:
         raise SciagentError("parameters belong to a judge: name it with judge='KIND:MODEL'")
     return tuple(JudgeIdentity(kind=j.kind, model=j.model, parameters={**j.parameters, **given}) for j in named)
-
-
-def _late(opened: Sequence[OpenRun], rubric: Rubric, *, allowed: bool) -> tuple[str, ...]:
-    """What to tell of a rubric that was frozen after a run began; an error where that is not allowed."""
-    told: dict[str, None] = {}
-    for run in opened:
-        problem = problem_with_time(rubric, run.manifest.started_at) if run.manifest is not None else None
-        if problem is not None and not allowed:
-            raise SciagentError(
-                f"{run.index.label}: {problem}: it could have been written with the outcome in view. Score runs that "
-                "began later, or take it all the same with allow_late_rubric=True"
-            )
-        if problem is not None:
-            told[f"{problem}: it could have been written with the outcome in view"] = None
-    return tuple(told)
 
 
 def _add_up(

@@ -131,11 +131,12 @@ _COLUMNS = ["run", "finding", "criterion", "dimension", "status", "level", "lost
 class Compared:
     """Systems compared, at the low and at the high ends of their scores. A notebook shows the text of the command.
 
-    statistics: every comparison; `table`: the runs that were compared.
+    statistics: every comparison; `table`: the runs that were compared; `notes`: what to know about their scores.
     """
 
     statistics: Comparison
     table: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     @property
     def leader(self) -> str | None:
@@ -150,11 +151,13 @@ class Compared:
     @property
     def text(self) -> str:
         """What `sciagent compare` prints."""
-        return comparison_text(self.table, self.statistics)
+        told = "".join(f"note: {note}\n" for note in self.notes)
+        return told + comparison_text(self.table, self.statistics)
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data (schema `sciagent-comparison/1`)."""
-        return comparison_as_json(self.table, self.statistics)
+        found = comparison_as_json(self.table, self.statistics)
+        return found | {"notes": list(self.notes)} if self.notes else found
 
     def __repr__(self) -> str:
         led = f"{self.leader} leads" if self.leader is not None else "no leader for sure"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..evidence.artifacts import ReadingLimits
     from ..models import Label, LedgerEntry, Rubric
+    from ..reporting.scored_runs import OpenRun
     from ..reporting.validity import Calibrations
     from ..runs import Run
     from ..tasks import Task
@@ -43,6 +44,28 @@ calibration_option = click.option(
     help="How far the judge agrees with people, as sciagent calibrate wrote it (default: sciagent_calibration of the "
     "configuration, else the folder calibration/).",
 )
+
+
+def _late_is_allowed() -> bool:
+    from .settings import flag_set
+
+    return flag_set("allow_late_rubric")()
+
+
+late_option = click.option(
+    "--allow-late-rubric",
+    "allow_late",
+    is_flag=True,
+    default=_late_is_allowed,
+    help="Score also by an induced rubric that was frozen after a run began (as --sciagent-allow-late-rubric).",
+)
+
+
+def late_notes(opened: Iterable[OpenRun], rubric: Rubric, allowed: bool) -> tuple[str, ...]:
+    """What to tell where `rubric` was not fixed before the runs began; raises where that is not `allowed`."""
+    from ..reporting.scored_runs import late_notes as notes_of
+
+    return notes_of(opened, [rubric], allowed=allowed, option="--allow-late-rubric")
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:

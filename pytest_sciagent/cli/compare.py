@@ -15,6 +15,8 @@ from .common import (
     calibration_option,
     calibrations_of,
     find,
+    late_notes,
+    late_option,
     progress,
     sources_of,
     templates_option,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @templates_option
 @calibration_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
+@late_option
 @click.option("--profile", default=None, help="Add levels up by this profile, not the rubric's own.")
 @click.option(
     "--judge",
@@ -74,6 +77,7 @@ def compare(
     templates: Path | None,
     calibration: Path | None,
     name: str | None,
+    allow_late: bool,
     profile: str | None,
     judge: str | None,
     judge_param: tuple[str, ...],
@@ -121,14 +125,16 @@ def compare(
     parts = [(str(path), read_table(path, rubric)) for path in files]
     sources = sources_of(tasks, folder, templates)
     poll = poll_of(parse_draws(draws), combine, weights, [rubric], sources.templates)
-    how = (poll, calibrations_of(calibration, sources))
+    how = (poll, calibrations_of(calibration, sources), allow_late)
+    notes: tuple[str, ...] = ()
     if frozen:
-        parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param, *how)))
+        scored, notes = _score(frozen, sources, rubric, judge, judge_param, *how)
+        parts.insert(0, (", ".join(map(str, frozen)), scored))
     table = combine_tables(parts, rubric)
     check_comparable(table)
-    again = {other: _score(frozen, sources, rubric, other, (), *how) for other in others}
+    again = {other: _score(frozen, sources, rubric, other, (), *how)[0] for other in others}
     comparison = compare_table(table, rubric, margin=margin, seed=seed, others=again)
-    show(comparison_text(table, comparison), comparison_as_json(table, comparison), json)
+    show(comparison_text(table, comparison), comparison_as_json(table, comparison), json, notes)
     if csv is not None:
         write_csv(csv, table)
     if parquet is not None:
@@ -143,7 +149,9 @@ def _score(
     parameters: tuple[str, ...],
     poll: Poll,
     calibrations: Calibrations,
-) -> pd.DataFrame:
+    allow_late: bool,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table of the runs, and what to know about their scores."""
     from ..evaluation.recorded import judge_name, recorded_judge
     from ..judging.identity import parse_judges
     from ..reporting.cohort import cohort_table
@@ -153,9 +161,11 @@ def _score(
         raise SciagentError("--judge-param belongs to a judge: name it with --judge KIND:MODEL")
     named = parse_judges(judge, parameters) if judge is not None else ()
     opened = open_runs(find(runs), sources, [rubric])
+    notes = late_notes(opened, rubric, allow_late)
     ledgers = (o.case.ledger for o in opened if o.case)
     whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", poll)
     with progress(opened, "scoring runs") as shown:
         scored = [score_run(run, rubric, whose) for run in shown]
     validity = calibrations.validity(whose.identity, rubric)
-    return cohort_table(scored, rubric, judge_name(whose.identity) if whose.identity is not None else None, validity)
+    name = judge_name(whose.identity) if whose.identity is not None else None
+    return cohort_table(scored, rubric, name, validity), notes

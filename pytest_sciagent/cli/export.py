@@ -13,7 +13,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import counted
-from .common import PATH, find, sources_of
+from .common import PATH, find, late_notes, late_option, sources_of
 
 if TYPE_CHECKING:
     from ..reporting.inspect_log import About
@@ -32,6 +32,7 @@ def _scoring_options(command: F) -> F:
     """How runs are scored, as all exports of verdicts are told."""
     for option in (
         click.option("--judge", default=None, metavar="KIND:MODEL", help="Whose verdicts (default: the only judge's)."),
+        late_option,
         click.option("--rubric", default=None, help="Rubric by name or file (default: truthinsight)."),
         click.option("--ledger", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs)."),
         click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
@@ -153,6 +154,7 @@ def _scored(
     ledger: Path | None,
     rubric: str | None,
     judge: str | None,
+    allow_late: bool,
 ) -> tuple[Results, About]:
     """All runs, scored by what is recorded, secrets masked; and the manifest and the task of each."""
     from ..evaluation.recorded import read_rubric, recorded_judge
@@ -165,13 +167,16 @@ def _scored(
 
     chosen = read_rubric(rubric or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
     opened = open_runs(find(runs), sources_of(tasks, ledger), [chosen])
+    notes = late_notes(opened, chosen, allow_late)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     named = parse_judges(judge) if judge is not None else ()
     whose = recorded_judge((run.case.ledger for run in opened if run.case is not None), named, WHOSE)
     scored = [score_run(run, chosen, whose) for run in opened]
     words = Words.of(os.environ)
     found = tuple(words.run(run.result) for run in scored)
     about = {run.result.index.nodeid: (run.manifest, run.task) for run in scored}
-    return Results(found, system_results(found), (chosen,), whose.identity, None), about
+    return Results(found, system_results(found), (chosen,), whose.identity, None, notes=notes), about
 
 
 def _now() -> str:

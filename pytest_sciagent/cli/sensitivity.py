@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from .common import PATH, calibration_option, calibrations_of, find, read_session_rubric, sources_of, templates_option
+from .common import (
+    PATH,
+    calibration_option,
+    calibrations_of,
+    find,
+    late_notes,
+    late_option,
+    read_session_rubric,
+    sources_of,
+    templates_option,
+)
 from .told import show
 
 if TYPE_CHECKING:
@@ -36,6 +46,7 @@ _POINTS = click.FloatRange(0, 100)
 )
 @templates_option
 @calibration_option
+@late_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--fill", is_flag=True, help="Where a judge has not answered, take the first judge's verdict.")
 @click.option("--min-score", type=_POINTS, default=None, help="A decision: every system has that many points.")
@@ -51,6 +62,7 @@ def sensitivity(
     folders: tuple[Path, ...],
     templates: Path | None,
     calibration: Path | None,
+    allow_late: bool,
     name: str | None,
     fill: bool,
     min_score: float | None,
@@ -83,6 +95,7 @@ def sensitivity(
     rubric = read_session_rubric(name)
     sources = sources_of(tasks, folders[0] if folders else None, templates)
     opened = open_runs(find(runs), sources, [rubric])
+    notes = late_notes(opened, rubric, allow_late)
     for run in opened:
         for folder in folders[1:]:
             if run.case is not None and run.manifest is not None:
@@ -93,7 +106,7 @@ def sensitivity(
     gates = _gates(min_score, min_task_score, min_executed, min_tested)
     known = calibrations_of(calibration, sources)
     found = judge_by_each(opened, rubric, whose, gates, fill=fill, seed=seed, calibrations=known)
-    show(sensitivity_text(found), sensitivity_json(found), target)
+    show(sensitivity_text(found), sensitivity_json(found), target, notes)
 
 
 def _gates(score: float | None, task_score: float | None, executed: float | None, tested: float | None) -> list[Gate]:

@@ -14,6 +14,8 @@ from .common import (
     calibration_option,
     calibrations_of,
     find,
+    late_notes,
+    late_option,
     progress,
     read_session_rubric,
     sources_of,
@@ -36,6 +38,7 @@ from .told import show
 @click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
 @templates_option
 @calibration_option
+@late_option
 @click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--json", "target", type=PATH, default=None, help="Write it as JSON; - prints it instead.")
 def stability(
@@ -47,6 +50,7 @@ def stability(
     folder: Path | None,
     templates: Path | None,
     calibration: Path | None,
+    allow_late: bool,
     name: str | None,
     target: Path | None,
 ) -> None:
@@ -70,6 +74,7 @@ def stability(
     rubric = read_session_rubric(name)
     sources = sources_of(tasks, folder, templates)
     opened = open_runs(find(runs), sources, [rubric])
+    notes = late_notes(opened, rubric, allow_late)
     ledgers = [run.case.ledger for run in opened if run.case]
     whose = recorded_judge(ledgers, parse_judges(named) if named is not None else (), "--judge KIND:MODEL").identity
     if whose is None:
@@ -82,4 +87,4 @@ def stability(
     with progress(opened, "scoring runs") as shown:
         found = measure(list(shown), rubric, whose, draws or known, margin)
     validity = calibrations_of(calibration, sources).validity(whose, rubric)
-    show(stability_text(found, validity), stability_json(found, validity), target)
+    show(stability_text(found, validity), stability_json(found, validity), target, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,19 @@ class Told:
                 click.echo(line)
 
 
-def show(text: str, document: Any, target: Path | None) -> None:
+def show(text: str, document: Any, target: Path | None, notes: Iterable[str] = ()) -> None:
     """Print `text`, and write `document` to the file `target`, if any; where that is -, print the document alone.
+
+    notes: what belongs before the one and into the other, an object.
 
     Raises:
         SciagentError: the file can't be written to.
     """
     from ..ledger.store import write_atomically
 
+    told = tuple(notes)
+    text = "".join(f"note: {note}\n" for note in told) + text
+    document = document | {"notes": list(told)} if told else document
     plain = json.dumps(document, indent=1, ensure_ascii=target == STANDARD_OUTPUT, allow_nan=False) + "\n"
     click.echo(plain if target == STANDARD_OUTPUT else text, nl=False)
     if target is not None and target != STANDARD_OUTPUT:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import SciagentError
 from ..models import Rubric
 from ..profile_names import PROFILES
 from ..rubrics import DEFAULT_RUBRIC, load_rubric, with_profile
-from ..rubrics.frozen import problem_with_time
 from .options import Options
 
 if TYPE_CHECKING:
@@ -56,20 +55,3 @@ def check_rubrics(rubrics: Sequence[Rubric], find_check: Callable[[str], object]
             other = owner.setdefault(criterion.id, rubric.id)
             if other != rubric.id:
                 raise SciagentError(f"criterion id {criterion.id!r} stands in two rubrics: {other} and {rubric.id}")
-
-
-def late_rubrics(rubrics: Sequence[Rubric], run: str, started_at: str | None, allowed: bool) -> Iterator[str]:
-    """What to tell of the induced rubrics of `run` that were not fixed before it began.
-
-    Raises:
-        SciagentError: there is one, and the user does not allow it.
-    """
-    for rubric in rubrics:
-        problem = problem_with_time(rubric, started_at)
-        if problem is not None and not allowed:
-            raise SciagentError(
-                f"{run}: {problem}: it could have been written with the outcome in view. Judge runs that began "
-                "later, or take it all the same with --sciagent-allow-late-rubric"
-            )
-        if problem is not None:
-            yield f"{problem}: it could have been written with the outcome in view"

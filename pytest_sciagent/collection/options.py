@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..judging.requests import Asking
 
 Mode = Literal["replay", "record", "refresh", "live"]
+ALLOW_LATE = "--sciagent-allow-late-rubric"
 ASKING: dict[Mode, Asking] = {"replay": "never", "record": "missing", "refresh": "again", "live": "missing"}
 MODES: tuple[Mode, ...] = ("replay", "record", "refresh", "live")
 PROVIDERS = ("openai", "anthropic", "decisions")

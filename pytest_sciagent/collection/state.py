@@ -14,7 +14,7 @@ import pytest
 
 from ..errors import SciagentError
 from ..text import counted
-from .options import Options
+from .options import ALLOW_LATE, Options
 from .own import OwnCriteria, OwnSpec, Scope
 from .paths import NOTHING
 from .recording import Recording
@@ -78,8 +78,8 @@ class SessionState:
         Raises:
             SciagentError: no usable run, two runs of one name, or see `rubrics`, `case`, `judge` and `make_clients`.
         """
+        from ..rubrics.frozen import late_notes
         from .batching import check_batch
-        from .criteria import late_rubrics
         from .index import RUN_NODE, check_distinct
         from .providers import make_clients, terms_of
 
@@ -105,8 +105,8 @@ class SessionState:
         for index in indexes:
             if index.state == "sound":
                 case = self.case_of(index)
-                allowed, manifest = self.options.allow_late_rubric, case.run.manifest
-                late = late_rubrics(self.rubrics_of(index), index.label, manifest.started_at, allowed)
+                began, allowed = case.run.manifest.started_at, self.options.allow_late_rubric
+                late = late_notes(self.rubrics_of(index), index.label, began, allowed=allowed, option=ALLOW_LATE)
                 self.notices += [notice for notice in late if notice not in self.notices]
         self.judge  # noqa: B018
         if self.poll.weights is not None:

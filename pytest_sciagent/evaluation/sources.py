@@ -119,7 +119,7 @@ def open_case(
         sources.rerun,
         sources.canary,
         sources.images,
-        recorded_figures(run) if sources.images else {},
+        recorded_figures(run, sources.rootdir) if sources.images else {},
         sources.templates,
         memory_of(run.manifest, sources.probes),
         sources.readers,

@@ -167,7 +167,8 @@ def _of_file(path: Path, name: str, state: SessionState) -> Baseline:
 
 def _of_runs(path: Path, name: str, state: SessionState) -> Baseline:
     """Frozen runs: looked at now, scored when they are first needed, by what is recorded; nobody is asked."""
-    from ..reporting.scored_runs import open_runs
+    from ..collection.options import ALLOW_LATE
+    from ..reporting.scored_runs import late_notes, open_runs
     from ..runs.discover import find_runs
 
     paths = find_runs(path)
@@ -175,6 +176,8 @@ def _of_runs(path: Path, name: str, state: SessionState) -> Baseline:
         raise SciagentError("there is no frozen run at or below it, and it is no results file", path=path)
     sources = replace(state.sources, live=None)
     opened = open_runs(paths, sources, state.rubrics, state.find_check)
+    late = late_notes(opened, state.rubrics, allowed=state.options.allow_late_rubric, option=ALLOW_LATE)
+    state.notices += [notice for notice in late if notice not in state.notices]
     judge = _judge_of(opened, state)
 
     def outcomes() -> Sequence[RunOutcome]:

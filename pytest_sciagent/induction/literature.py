@@ -17,10 +17,11 @@ from ..tasks.leaks import fold
 from .answers import GoalDraft, GroundingAnswer, QueriesAnswer
 from .asking import Ask, Desk
 from .blocklist import Blocklist
+from .prompts import inputs_of
 from .providers import Provider, Publication, SearchFailed
 from .providers.local import LocalFolder
 from .skeleton import goals_text
-from .states import Literature, LiteratureSource, Search, Skeleton, digest_of
+from .states import Literature, LiteratureSource, Search, Skeleton
 
 NOTHING = "nothing was searched: the task has no literature/ folder, and no provider was named"
 NONE_FOUND = "the searches brought no source that may be used"
@@ -61,7 +62,7 @@ class Grounding:
         """
         local = self.task.path / FOLDER
         places = [*([LocalFolder(local)] if local.is_dir() else []), *self.providers]
-        inputs = digest_of(skeleton, [p.name for p in places], self.blocklist.t0)
+        inputs = inputs_of(("queries", "grounding"), skeleton, [p.name for p in places], self.blocklist.t0)
         if not places:
             return Literature(task_id=self.task.id, inputs=inputs, note=NOTHING)
         made = self.desk.folder.current("literature", Literature, inputs)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from ..ledger.store import write_atomically
-from ..models import Rubric
+from ..models import QuestionKind, Rubric
 from ..rubrics.frozen import freeze, load_record, record_of, record_text, rubric_yaml
 from ..tasks import Task
 from ..text import counted
 from .asking import Desk
 from .lint import LintProblem, lint
 from .profile import profile_data, with_meaning
+from .prompts import inputs_of
 from .skeleton import induce_skeleton
 from .states import Criteria, DataProfile, InductionRecord, Literature, Skeleton, State, digest_of
 from .synthesis import induce_criteria, rubric_of, skeleton_rubric
@@ -55,8 +56,10 @@ class Induction:
     def skeleton(self) -> Skeleton:
         """The goals, from the instruction alone."""
         instruction, second = self.task.objective, self.switches.second_skeleton
-        inputs = digest_of(instruction, second)
-        made = self._stage(SKELETON, Skeleton, inputs, lambda: induce_skeleton(self.desk, instruction, second=second))
+        inputs = inputs_of(("goals", "merge") if second else ("goals",), instruction, second)
+        made = self._stage(
+            SKELETON, Skeleton, inputs, lambda: induce_skeleton(self.desk, instruction, inputs, second=second)
+        )
         self.tell(f"skeleton: {counted(len(made.goals), 'goal')}")
         return made
 
@@ -78,8 +81,8 @@ class Induction:
         if not self.switches.data:
             return None
         skeleton, raw = self.skeleton, profile_data(self.task)
-        inputs = digest_of(raw.inputs, skeleton, self.task.data_guide)
-        made = self._stage(DATA, DataProfile, inputs, lambda: with_meaning(self.desk, self.task, raw, skeleton))
+        inputs = inputs_of(("meaning",), raw.inputs, skeleton, self.task.data_guide)
+        made = self._stage(DATA, DataProfile, inputs, lambda: with_meaning(self.desk, self.task, raw, skeleton, inputs))
         columns = sum(len(f.table.columns) for f in made.files if f.table)
         feasible = sum(goal.feasible == "yes" for goal in made.feasibility)
         told = f"{counted(len(made.files), 'file')}, {counted(columns, 'column')}"
@@ -91,12 +94,13 @@ class Induction:
         """The criteria, from whatever of goals, data and literature is switched on."""
         skeleton, literature, profile = self.skeleton, self.literature, self.data
         critique = self.switches.critique
-        inputs = digest_of(self.task.objective, skeleton, profile, literature, critique)
+        asked: tuple[QuestionKind, ...] = ("criteria", "critique") if critique else ("criteria",)
+        inputs = inputs_of(asked, self.task.objective, skeleton, profile, literature, critique)
         made = self._stage(
             CRITERIA,
             Criteria,
             inputs,
-            lambda: induce_criteria(self.desk, self.task, skeleton, profile, literature, critique=critique),
+            lambda: induce_criteria(self.desk, self.task, skeleton, profile, literature, inputs, critique=critique),
         )
         self.tell(f"criteria: {len(made.criteria)}")
         return made

@@ -121,8 +121,10 @@ def _shown(file: FileProfile) -> dict[str, object]:
     return shown | {"path": file.path.removeprefix("data/")}
 
 
-def with_meaning(desk: Desk, task: Task, profile: DataProfile, skeleton: Skeleton) -> DataProfile:
+def with_meaning(desk: Desk, task: Task, profile: DataProfile, skeleton: Skeleton, inputs: str) -> DataProfile:
     """`profile` with a model's words about what the files mean, and whether each goal is feasible on them.
+
+    inputs: the digest of all that this is made from.
 
     Raises:
         OpenQuestions, SciagentError: as `Desk.ask`.
@@ -135,7 +137,6 @@ def with_meaning(desk: Desk, task: Task, profile: DataProfile, skeleton: Skeleto
     found = desk.one(
         Ask("meaning", "meaning", values, MeaningAnswer, lambda answer: check_meaning(answer, profile, skeleton.goals))
     )
-    inputs = digest_of(profile.inputs, skeleton, task.data_guide)
     update = {"inputs": inputs, "answers": desk.spent(), "meaning": found.files, "feasibility": found.goals}
     return profile.model_copy(update=update)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..judging.run_answers import strict_schema
 from ..judging.template_set import TemplateSet
+from ..models import QuestionKind
 from .answers import ANSWERS
+from .states import digest_of
 
 
 class InductionTemplates(TemplateSet):
@@ -21,3 +24,8 @@ class InductionTemplates(TemplateSet):
 
 INDUCTION = InductionTemplates()
 """The package's own templates."""
+
+
+def inputs_of(kinds: Iterable[QuestionKind], *shown: object) -> str:
+    """The digest of what a stage makes its state from: the words of the prompts of `kinds`, and what they show."""
+    return digest_of({kind: INDUCTION.digest(kind) for kind in kinds}, *shown)

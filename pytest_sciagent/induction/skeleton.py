@@ -11,7 +11,7 @@ from ..judging.answers import BadAnswer
 from ..text import normalise_quote, one_line
 from .answers import GoalDraft, GoalsAnswer, MergeAnswer
 from .asking import Ask, Desk
-from .states import Skeleton, digest_of
+from .states import Skeleton
 
 FEWEST, MOST = 3, 7
 MOST_MERGED = 10
@@ -67,8 +67,8 @@ def goals_text(goals: Sequence[GoalDraft]) -> str:
     return json.dumps([goal.as_json() for goal in goals], indent=1, ensure_ascii=False)
 
 
-def induce_skeleton(desk: Desk, instruction: str, *, second: bool) -> Skeleton:
-    """The goals of `instruction`; with `second`, those of two independent drawings, merged.
+def induce_skeleton(desk: Desk, instruction: str, inputs: str, *, second: bool) -> Skeleton:
+    """The goals of `instruction`; with `second`, those of two independent drawings, merged. `inputs`: their digest.
 
     Raises:
         OpenQuestions, SciagentError: as `Desk.ask`.
@@ -80,7 +80,6 @@ def induce_skeleton(desk: Desk, instruction: str, *, second: bool) -> Skeleton:
     goals = list(drawn[0].goals)
     if second:
         goals = _merged(desk, drawn[0].goals, drawn[1].goals)
-    inputs = digest_of(instruction, second)
     return Skeleton(task_id=desk.task_id, inputs=inputs, answers=desk.spent(), drawn=len(draws), goals=tuple(goals))
 
 

@@ -21,7 +21,7 @@ ColumnKind = Literal["integer", "number", "date", "truth", "text", "empty"]
 
 
 class State(Model):
-    """What one stage has made. inputs: digest of what it was made from; answers: keys of the answers it rests on."""
+    """What one stage has made. inputs: digest of all it was made from; answers: keys of the answers it rests on."""
 
     task_id: Name
     inputs: Sha256

@@ -17,7 +17,7 @@ from .answers import CriteriaAnswer, CriterionDraft, CritiqueAnswer, GoalDraft
 from .asking import Ask, Desk
 from .profile import profile_text
 from .skeleton import goals_text, stands_in
-from .states import Criteria, DataProfile, Literature, Skeleton, digest_of
+from .states import Criteria, DataProfile, Literature, Skeleton
 
 FEWEST, MOST = 6, 15
 WEIGHTS = {"high": 3.0, "medium": 2.0, "low": 1.0}
@@ -31,11 +31,14 @@ def induce_criteria(
     skeleton: Skeleton,
     profile: DataProfile | None,
     literature: Literature | None,
+    inputs: str,
     *,
     critique: bool,
 ) -> Criteria:
     """The criteria; without `profile` or `literature` these are not shown. With `critique`, a model looks for what a
     first set leaves out, and where there is something, a second set is written with that in view.
+
+    inputs: the digest of all that they are made from.
 
     Raises:
         OpenQuestions, SciagentError: as `Desk.ask`.
@@ -57,7 +60,7 @@ def induce_criteria(
             found = desk.one(Ask("criteria", "criteria.after-critique", again, CriteriaAnswer, check))
     return Criteria(
         task_id=task.id,
-        inputs=digest_of(task.objective, skeleton, profile, literature, critique),
+        inputs=inputs,
         answers=desk.spent(),
         criteria=found.criteria,
         claims_to_avoid=found.claims_to_avoid,

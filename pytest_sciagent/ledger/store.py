@@ -11,6 +11,7 @@ from pathlib import Path
 from ..digest import sha256_bytes
 from ..documents import parse_json, read_text
 from ..errors import SciagentError
+from ..layout import folders_above
 from ..models import JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
 
 LEDGER_FOLDER = "verdicts"
@@ -20,7 +21,7 @@ def ledger_folder(run_path: Path, given: Path | None, rootdir: Path) -> Path:
     """The ledger folder for the run at `run_path`: the one given, else `verdicts/` beside the runs, else in rootdir."""
     if given is not None:
         return given
-    for ancestor in list(run_path.parents)[:4]:
+    for ancestor in folders_above(run_path):
         if (ancestor / LEDGER_FOLDER).is_dir():
             return ancestor / LEDGER_FOLDER
     return rootdir / LEDGER_FOLDER

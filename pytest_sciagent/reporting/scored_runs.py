@@ -15,6 +15,7 @@ from ..judging.judge import Judge
 from ..judging.requests import Asking
 from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest, Verdict
 from ..models.rubric import rubrics_for
+from ..rubrics.frozen import late_notes as rubric_notes
 from ..runs import Run
 from ..tasks import find_task
 from .cohort import CohortRun
@@ -59,6 +60,22 @@ def open_runs(
             made = "; ".join(f"rubric {rubric.id!r} is made for task {rubric.task_id!r}" for rubric in rubrics[:_NAMED])
             raise SciagentError(f"{made}, and {index.label} is not of it")
     return opened
+
+
+def late_notes(opened: Iterable[OpenRun], rubrics: Sequence[Rubric], *, allowed: bool, option: str) -> tuple[str, ...]:
+    """What to tell of induced rubrics that were not fixed before the runs that they judge began.
+
+    allowed: whether the user takes them all the same, by `option`.
+
+    Raises:
+        SciagentError: there is one, and it is not allowed.
+    """
+    told: dict[str, None] = {}
+    for run in opened:
+        if run.case is not None:
+            began, made = run.case.run.manifest.started_at, rubrics_for(rubrics, run.index.task_id)
+            told |= dict.fromkeys(rubric_notes(made, run.index.label, began, allowed=allowed, option=option))
+    return tuple(told)
 
 
 def _open(index: RunIndex, sources: Sources, find_check: Callable[[str], Check], record: Record | None) -> OpenRun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -120,6 +121,26 @@ def problem_with_time(rubric: Rubric, started_at: str | None) -> str | None:
     if _time(rubric.frozen_at) >= _time(started_at):
         return f"rubric {rubric.id} was frozen at {rubric.frozen_at}, after the run began ({started_at})"
     return None
+
+
+def late_notes(
+    rubrics: Iterable[Rubric], run: str, started_at: str | None, *, allowed: bool, option: str
+) -> Iterator[str]:
+    """What to tell of the induced rubrics of `run` that were not fixed before it began.
+
+    allowed: whether the user takes them all the same, by `option`.
+
+    Raises:
+        SciagentError: there is one, and it is not allowed.
+    """
+    for rubric in rubrics:
+        problem = problem_with_time(rubric, started_at)
+        if problem is None:
+            continue
+        told = f"{problem}: it could have been written with the outcome in view"
+        if not allowed:
+            raise SciagentError(f"{run}: {told}. Judge runs that began later, or take it all the same with {option}")
+        yield told
 
 
 def _time(text: str) -> datetime:

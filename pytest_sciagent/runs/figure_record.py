@@ -9,9 +9,11 @@ from pydantic import BaseModel, ConfigDict, RootModel
 
 from ..documents import parse_json, read_text
 from ..errors import SciagentError
+from ..layout import folders_above
+from ..ledger.store import record_path
 from .run import Run
 
-_RUNS, _FIGURES = "runs", "figures"
+FIGURES = "figures"
 Recorded = dict[str, tuple[str, ...]]
 """By the id of a criterion, the figures that are about it, best first; none where no figure speaks to it."""
 
@@ -25,25 +27,19 @@ class _Match(BaseModel):
 
 
 class _Record(RootModel[dict[str, tuple[_Match, ...]]]):
-    """`figures/<system>/<run>.json`."""
+    """`figures/<system>/<task>.json`, for a repeat `<task>.r<N>.json`: named by what the run is, as its verdicts are."""
 
 
-def record_place(run_path: Path) -> Path | None:
-    """Where the record of the run at `runs/<system>/<run>` lies; None for a run that lies in no folder `runs`."""
-    above = list(run_path.absolute().parents)[:3]
-    if len(above) < 3 or above[1].name != _RUNS:
-        return None
-    return above[2] / _FIGURES / above[0].name / f"{run_path.name}.json"
-
-
-def recorded_figures(run: Run) -> Recorded:
-    """The figures that are recorded for criteria of `run`; empty where nothing is.
+def recorded_figures(run: Run, rootdir: Path) -> Recorded:
+    """The figures that are recorded for criteria of `run`, in the nearest folder `figures/` above it that knows the run,
+    else in `rootdir`; empty where nothing is.
 
     Raises:
         SciagentError: a record that can't be read, or that names what is no file of this run.
     """
-    place = record_place(run.path)
-    if place is None or not place.is_file():
+    places = (record_path(above / FIGURES, run.manifest) for above in (*folders_above(run.path.absolute()), rootdir))
+    place = next((path for path in places if path.is_file()), None)
+    if place is None:
         return {}
     record: Any = parse_json(read_text(place), _Record, place)
     found = {criterion: tuple(match.path for match in matches) for criterion, matches in record.root.items()}

@@ -10,10 +10,11 @@ from typing import Any
 from pydantic import Field
 
 from ...digest import sha256_bytes
+from ...ledger.store import record_path
 from ...models import System
 from ...models.run import RunStatus
 from ...runs import Run
-from ...runs.figure_record import record_place
+from ...runs.figure_record import FIGURES
 from ...runs.files import MAX_FILE_BYTES
 from ...runs.freeze import FreezeOptions
 from ...text import counted, slug
@@ -95,12 +96,11 @@ def import_run(folder: Folder, source: Source, checklists: Mapping[str, Checklis
     label = into.loaded[-1].name
     checklist = checklists.get(meta.task_id)
     if report is not None and checklist is not None:
-        figures, record = match_figures(Run.load(place), checklist), record_place(place)
-        if figures and record is not None:
+        run = Run.load(place)
+        if figures := match_figures(run, checklist):
             told = sum(bool(found) for found in figures.values())
             note = f"figures found for {told} of {len(figures)} criteria about figures"
-            parts = record.relative_to(into.target.absolute()).parts
-            into.write_json("figures", label, parts, figures, note)
+            into.write_json("figures", label, record_path(Path(FIGURES), run.manifest).parts, figures, note)
     return _scored(folder, source, meta, label)
 
 

@@ -13,6 +13,7 @@ from pytest_sciagent.digest import sha256_bytes
 from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.evidence.sandbox import isolation_available
 from pytest_sciagent.findings import parse_findings
+from pytest_sciagent.ledger.kept import KeptFiles
 from pytest_sciagent.models import System
 from pytest_sciagent.runs import Run
 from pytest_sciagent.runs.freeze import FreezeOptions, freeze
@@ -96,12 +97,14 @@ def test_a_script_that_fails_or_never_ends_stops_nobody(tmp_path: Path) -> None:
 @needs_sandbox
 def test_a_rerun_is_kept_for_this_run_and_these_data(tmp_path: Path) -> None:
     run, task = make(tmp_path, "13.0")
-    first = rerun(Artifacts(run), task, parse_findings(run), 60, cache=tmp_path / "cache")
+    cache = KeptFiles(tmp_path / "cache", b"mine")
+    first = rerun(Artifacts(run), task, parse_findings(run), 60, cache=cache)
     (kept,) = (tmp_path / "cache").iterdir()
-    kept.write_text(json.dumps({"commands": ["x"], "problem": "kept"}))
-    again = rerun(Artifacts(run), task, parse_findings(run), 60, cache=tmp_path / "cache")
-    assert first.problem is None
-    assert (again.commands, again.problem) == (("x",), "kept")
+    before = kept.stat().st_mtime_ns
+    assert rerun(Artifacts(run), task, parse_findings(run), 60, cache=cache) == first
+    assert kept.stat().st_mtime_ns == before
+    kept.write_text(json.dumps({"commands": ["x"], "problem": "forged"}))
+    assert rerun(Artifacts(run), task, parse_findings(run), 60, cache=cache).problem is None
 
 
 def test_only_scripts_that_the_reproduction_section_names_are_run(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
 from pathlib import Path
 
 import pytest
 
 from pytest_sciagent.digest import sha256_bytes
+from pytest_sciagent.ledger.kept import KeptFiles
 from pytest_sciagent.tasks import Task
 from pytest_sciagent.tasks.verification import Verification, VerificationFailed
 
@@ -34,21 +36,24 @@ def make_task(folder: Path, script: str) -> Task:
 
 def test_values_are_read_and_kept(tmp_path: Path) -> None:
     task = make_task(tmp_path / "t", GOOD)
-    cache = tmp_path / "cache"
+    cache = KeptFiles(tmp_path / "cache", b"mine")
     assert Verification(task, cache).values() == {"mean": 2.0}
-    (kept,) = cache.iterdir()
-    kept.write_text('{"values": {"mean": 7.0}}')  # a second look takes what was kept ...
-    assert Verification(task, cache).values() == {"mean": 7.0}
-    (task.path / "hidden" / "verify" / "recompute.py").write_text(GOOD + "\n# changed\n")
-    assert Verification(task, cache).values() == {"mean": 2.0}  # ... for these very scripts only
-
-
-def test_a_broken_cache_is_made_anew(tmp_path: Path) -> None:
-    task = make_task(tmp_path / "t", GOOD)
-    Verification(task, tmp_path / "cache").values()
     (kept,) = (tmp_path / "cache").iterdir()
-    kept.write_text("{")
-    assert Verification(task, tmp_path / "cache").values() == {"mean": 2.0}
+    before = kept.stat().st_mtime_ns
+    assert Verification(task, cache).values() == {"mean": 2.0}  # a second look takes what was kept ...
+    assert kept.stat().st_mtime_ns == before
+    (task.path / "hidden" / "verify" / "recompute.py").write_text(GOOD.replace("sum(numbers)", "7 * sum(numbers)"))
+    assert Verification(task, cache).values() == {"mean": 14.0}  # ... for these very scripts only
+
+
+@pytest.mark.parametrize("written", ["{", '{"values": {"mean": 7.0}}'], ids=["broken", "forged"])
+def test_what_somebody_else_has_left_is_not_taken(tmp_path: Path, written: str) -> None:
+    task = make_task(tmp_path / "t", GOOD)
+    cache = KeptFiles(tmp_path / "cache", b"mine")
+    Verification(task, cache).values()
+    (kept,) = (tmp_path / "cache").iterdir()
+    kept.write_bytes(hmac.digest(b"theirs", written.encode(), "sha256") + written.encode())
+    assert Verification(task, cache).values() == {"mean": 2.0}
 
 
 @pytest.mark.parametrize(

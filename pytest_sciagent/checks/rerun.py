@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from ..digest import sha256_json
-from ..documents import plain_json
-from ..errors import SciagentError
 from ..evidence.artifacts import MAX_ARTIFACT_BYTES, Artifacts
 from ..evidence.readers import Artifact, Unreadable
-from ..evidence.sandbox import Limits, SandboxUnavailable, run_sandboxed
+from ..evidence.sandbox import Limits, SandboxUnavailable, interpreter, run_sandboxed
 from ..findings import ParsedReport
-from ..ledger.store import write_atomically
+from ..ledger.kept import KeptFiles
 from ..runs import Run, UnsafeFile
 from ..runs.files import read_file
 from ..tasks import Task
@@ -64,19 +62,18 @@ def rerun(
     seconds: float,
     *,
     unsafe: bool = False,
-    cache: Path | None = None,
+    cache: KeptFiles | None = None,
 ) -> Rerun:
     """Run the scripts that the report's reproduction section names over the task's data, within `seconds` in all."""
     data = {f.path: f.sha256 for f in task.manifest.files}
-    key = sha256_json({"version": 3, "tree": artifacts.run.manifest.tree_sha256, "data": data, "seconds": seconds})
-    kept = cache / f"rerun-{key[:32]}.json" if cache is not None else None
-    if kept is not None and kept.is_file():
-        try:
-            raw = plain_json(kept.read_text(encoding="utf-8"), kept)
-            values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in raw.items()}
-            return Rerun(**values)
-        except (SciagentError, OSError, TypeError):
-            kept.unlink(missing_ok=True)
+    tree = artifacts.run.manifest.tree_sha256
+    key = sha256_json({"version": 4, "tree": tree, "data": data, "seconds": seconds, "interpreter": interpreter()})
+    name = f"rerun-{key[:32]}.json"
+    content = cache.read(name, key) if cache is not None else None
+    if content is not None:
+        raw = json.loads(content)
+        values: dict[str, Any] = {field: tuple(v) if isinstance(v, list) else v for field, v in raw.items()}
+        return Rerun(**values)
     folder = Path(tempfile.mkdtemp(prefix="sciagent-rerun-"))
     try:
         found = _rerun(artifacts, task, report, seconds, folder, unsafe)
@@ -87,8 +84,8 @@ def rerun(
     finally:
         # Not shutil: folders may be nested deeper than it can follow.
         subprocess.run(["rm", "-rf", "--", str(folder)], check=False)  # noqa: S607 - in PATH on every system
-    if kept is not None:
-        write_atomically(kept, json.dumps(asdict(found), sort_keys=True))
+    if cache is not None:
+        cache.write(name, key, json.dumps(asdict(found), sort_keys=True).encode())
     return found
 
 

@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TypeVar
 
 from ..checks.recompute import Recalculated, Recomputation, StatedQuantity, from_card, from_plans
@@ -19,6 +18,7 @@ from ..judging.judge import Judge
 from ..judging.requests import AnswerContext, Request
 from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
 from ..judging.targets import stated_quantities, target_level
+from ..ledger.kept import KeptFiles
 from ..models import Card, Finding, Model
 from ..models.novelty import NoveltyAnswer
 from ..runs import Run
@@ -58,7 +58,7 @@ class AboutRun:
     questions: Questions
     answers: AnswerContext
     publications: tuple[str, ...]
-    cache: Path | None
+    cache: KeptFiles | None
     wish: RerunWish | None
     _numbers: dict[tuple[str, str], Recomputation | None] = field(default_factory=dict)
     _novelties: dict[tuple[str, str], NoveltyAnswer] = field(default_factory=dict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -22,6 +21,7 @@ from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.settle import RunReader, unrecorded, verdict_from_entry
 from ..ledger import Ledger
+from ..ledger.kept import KeptFiles
 from ..models import CANARY, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
 from ..models.requirement import Requirement
 from ..plain import to_plain
@@ -48,6 +48,7 @@ class Case:
 
     canary: whether judges are also asked, once a finding, a criterion that nothing can meet (`Questions.canary`).
     images: whether judges are sent figures as images.
+    cache: what scripts have come to in earlier sessions; None where nothing is kept.
     figures: by criterion, those that are recorded to be about it, where judges are sent figures.
     templates: the words of the prompts.
     memory: what the run's model knew of the task beforehand, by a memory probe; None where there is none.
@@ -59,7 +60,7 @@ class Case:
     ledger: Ledger
     record: Callable[[LedgerEntry], None]
     find_check: Callable[[str], Callable[[CheckContext], CheckResult]] = find_check
-    cache: Path | None = None
+    cache: KeptFiles | None = None
     asking: Asking = "missing"
     rerun: RerunWish | None = None
     canary: bool = False

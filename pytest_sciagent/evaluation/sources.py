@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +16,7 @@ from ..evidence.readers import check_packages
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
+from ..ledger.kept import KeptFiles
 from ..models import LedgerEntry
 from ..runs import Run
 from ..runs.figure_record import recorded_figures
@@ -68,8 +70,13 @@ class Sources:
 
     @property
     def cache(self) -> Path:
-        """Where results of verification scripts are kept; may be deleted at any time."""
+        """Where what has been worked out is kept; may be deleted at any time."""
         return self.rootdir / ".sciagent" / "cache"
+
+    @cached_property
+    def scripts(self) -> KeptFiles:
+        """What tasks' scripts, and runs' own code that was run again, have come to."""
+        return KeptFiles.of_user(self.cache, os.environ)
 
     @property
     def probes(self) -> Path:
@@ -114,7 +121,7 @@ def open_case(
         ledger,
         partial(record, run.label),
         find_check,
-        sources.cache,
+        sources.scripts,
         asking,
         sources.rerun,
         sources.canary,

@@ -45,6 +45,11 @@ class KeptFiles:
         self._folder = folder
         self._secret = secret
 
+    @classmethod
+    def of_user(cls, folder: Path, environ: os._Environ[str] | dict[str, str]) -> KeptFiles:
+        """Those of this user; where there is no place for a secret, those of this one object."""
+        return cls(folder, user_secret(environ) or secrets.token_bytes(_CODE_BYTES))
+
     def digest(self, text: str) -> str:
         """A digest of `text` that tells others nothing about it."""
         return hmac.new(self._secret, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()

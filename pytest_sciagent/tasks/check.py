@@ -37,12 +37,12 @@ class Answer:
         return not self.problems
 
 
-def check_task(task: Task, rubric: Rubric, cache: Path | None = None) -> Iterator[Answer]:
+def check_task(task: Task, rubric: Rubric) -> Iterator[Answer]:
     """Ask every question, in order; the last three are the conditions under which a study makes a task at all.
 
     rubric: its dimensions and criteria are what feasibility labels may name.
     """
-    verification = Verification(task, cache)
+    verification = Verification(task)
     yield _guarded("files", _files, task)
     yield _guarded("blindness", _blindness, task)
     yield _guarded("cut-off", _cut_off, task)

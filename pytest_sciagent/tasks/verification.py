@@ -16,8 +16,8 @@ from pydantic import JsonValue
 from ..digest import sha256_bytes, sha256_json
 from ..documents import plain_json
 from ..errors import SciagentError
-from ..evidence.sandbox import Limits, isolation_available, run_sandboxed
-from ..ledger.store import write_atomically
+from ..evidence.sandbox import Limits, interpreter, isolation_available, run_sandboxed
+from ..ledger.kept import KeptFiles
 from ..text import one_line
 from .task import Task
 
@@ -41,13 +41,13 @@ class Perturbation:
 
 
 class Verification:
-    """Runs the scripts of one task. Answers are kept in `cache` under the digests of scripts and data.
+    """Runs the scripts of one task. Answers are kept in `cache`: for these scripts, these data and this interpreter.
 
     A task is the user's own choice, like a conftest file: where no isolation is to be had, its scripts run with limits
     of time and memory only.
     """
 
-    def __init__(self, task: Task, cache: Path | None = None) -> None:
+    def __init__(self, task: Task, cache: KeptFiles | None = None) -> None:
         self._task = task
         self._cache = cache
         self._folder = task.path / "hidden" / "verify"
@@ -87,21 +87,20 @@ class Verification:
     def _answer(self, script: str) -> dict[str, Any] | None:
         if not (self._folder / script).is_file():
             return None
-        cached = self._cache / f"verify-{self._key(script)[:32]}.json" if self._cache is not None else None
-        if cached is not None and cached.is_file():
-            try:
-                return dict(plain_json(cached.read_text(encoding="utf-8"), cached))
-            except (SciagentError, OSError, TypeError, ValueError):
-                cached.unlink(missing_ok=True)
-        # In the order in which it is kept, so that a first session and a later one write the same results.
-        answer: dict[str, Any] = json.loads(json.dumps(self._run(script), sort_keys=True))
-        if cached is not None:
-            write_atomically(cached, json.dumps(answer, sort_keys=True))
+        if self._cache is None:
+            return _ordered(self._run(script))
+        key = self._key(script)
+        name = f"verify-{key[:32]}.json"
+        content = self._cache.read(name, key)
+        if content is not None:
+            return dict(json.loads(content))
+        answer = _ordered(self._run(script))
+        self._cache.write(name, key, json.dumps(answer).encode())
         return answer
 
     def _key(self, script: str) -> str:
         code, data = _hashes(self._folder), _hashes(self._task.data_dir)
-        return sha256_json({"script": script, "code": code, "data": data})
+        return sha256_json({"script": script, "code": code, "data": data, "interpreter": interpreter()})
 
     def _run(self, script: str) -> dict[str, Any]:
         outcome = run_sandboxed(
@@ -121,6 +120,11 @@ class Verification:
         if not isinstance(answer, dict):
             raise VerificationFailed(f"{script} must print one JSON object")
         return answer
+
+
+def _ordered(answer: dict[str, Any]) -> dict[str, Any]:
+    """In the order in which it is kept, so that a first session and a later one write the same results."""
+    return dict(json.loads(json.dumps(answer, sort_keys=True)))
 
 
 def _hashes(folder: Path) -> dict[str, str]:

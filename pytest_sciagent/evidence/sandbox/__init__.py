@@ -94,6 +94,14 @@ def isolation_available() -> str:
     return next((method for method in methods if _works(method)), "none")
 
 
+@functools.cache
+def interpreter() -> str:
+    """What Python scripts run by, and which versions they may import: what their answers follow from beside inputs."""
+    folders = (Path(folder) for folder in sys.path)
+    installed = {path.name for folder in folders for path in folder.glob("*.*-info")}
+    return json.dumps([sys.version, sys.platform, sorted(installed)])
+
+
 def run_sandboxed(
     argv: Sequence[str],
     *,

@@ -46,7 +46,7 @@ def test_the_table_of_modules_names_what_is_there() -> None:
 
 def test_the_table_of_where_to_look_names_what_is_there() -> None:
     page = PAGE.read_text("utf-8")
-    rows = page[page.index("| for | look at |") : page.index("## How a session flows")].splitlines()[2:]
+    rows = page[page.index("| for | look at |") : page.index("## Floors")].splitlines()[2:]
     named = [re.findall(r"`([a-z_]+\.[\w.]+)`", row) for row in rows if row]
     assert len(named) > 10
     assert all(named)

@@ -34,9 +34,19 @@ def test_the_table_of_floors_names_every_module_and_no_other() -> None:
     assert named == there == {name for floor in floors() for name in floor}
 
 
+def test_the_table_of_modules_names_what_is_there() -> None:
+    page = PAGE.read_text("utf-8")
+    rows = page[page.index("| package | modules |\n") :].split("\n\n", 1)[0].splitlines()[2:]
+    assert len(rows) > 8
+    for _, package, modules, _ in (row.split("|", 3) for row in rows):
+        folder = ROOT / "pytest_sciagent" / package.split("`")[1]
+        for name in re.findall(r"`(\w+)`", modules):
+            assert (folder / f"{name}.py").is_file() or (folder / name).is_dir(), f"{package}: {name}"
+
+
 def test_the_table_of_where_to_look_names_what_is_there() -> None:
     page = PAGE.read_text("utf-8")
-    rows = page[page.index("| for | look at |") : page.index("## How a session flows")].splitlines()[2:]
+    rows = page[page.index("| for | look at |") : page.index("## Floors")].splitlines()[2:]
     named = [re.findall(r"`([a-z_]+\.[\w.]+)`", row) for row in rows if row]
     assert len(named) > 10
     assert all(named)

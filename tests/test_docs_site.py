@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 from pages import new_tab, start_browser
 
 from pytest_sciagent.collection import options
+from pytest_sciagent.models.verdict import GAPS, Status
 from pytest_sciagent.schemas import schemas
 
 ROOT = Path(__file__).parent.parent
@@ -96,6 +98,13 @@ def test_exit_codes_are_told_in_the_same_words_everywhere(told: str) -> None:
     codes = {str(code): meaning for code, meaning in options.EXIT_CODES.items()}
     assert _table_after((ROOT / "docs" / "gates.md").read_text(), "| exit code | meaning |\n|---|---|\n") == codes
     assert all(f"{code} {meaning}" in " ".join(told.split()) for code, meaning in codes.items())
+
+
+def test_the_page_on_asking_names_every_status_of_a_verdict() -> None:
+    page = (ROOT / "docs" / "asking.md").read_text().split("## Why there is no level", 1)[1]
+    told = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert {*told, *GAPS, "assessed"} == set(get_args(Status))
+    assert all(f"`{gap}`" in page for gap in GAPS)
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:

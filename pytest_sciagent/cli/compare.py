@@ -13,8 +13,8 @@ from ..judging.draws import DEFAULT_RULE, RULES, Rule, parse_draws
 from .common import (
     PATH,
     calibration_option,
-    calibrations_of,
     find,
+    known_calibrations,
     progress,
     sources_of,
     templates_option,
@@ -121,7 +121,7 @@ def compare(
     parts = [(str(path), read_table(path, rubric)) for path in files]
     sources = sources_of(tasks, folder, templates)
     poll = poll_of(parse_draws(draws), combine, weights, [rubric], sources.templates)
-    how = (poll, calibrations_of(calibration, sources))
+    how = (poll, known_calibrations(calibration, sources))
     if frozen:
         parts.insert(0, (", ".join(map(str, frozen)), _score(frozen, sources, rubric, judge, judge_param, *how)))
     table = combine_tables(parts, rubric)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from .common import PATH, calibration_option, calibrations_of, find, read_session_rubric, sources_of, templates_option
+from .common import (
+    PATH,
+    calibration_option,
+    find,
+    known_calibrations,
+    read_session_rubric,
+    sources_of,
+    templates_option,
+)
 from .told import show
 
 if TYPE_CHECKING:
@@ -91,7 +99,7 @@ def sensitivity(
     recorded = recorded_judges(run.case.ledger for run in opened if run.case)
     whose = [recorded_as(one, recorded) for one in judges]
     gates = _gates(min_score, min_task_score, min_executed, min_tested)
-    known = calibrations_of(calibration, sources)
+    known = known_calibrations(calibration, sources)
     found = judge_by_each(opened, rubric, whose, gates, fill=fill, seed=seed, calibrations=known)
     show(sensitivity_text(found), sensitivity_json(found), target)
 

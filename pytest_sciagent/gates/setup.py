@@ -48,20 +48,6 @@ def baseline_of(gates: Sequence[Gate]) -> Baseline | None:
     return next((gate.baseline for gate in gates if isinstance(gate, NotWorse | NoFall)), None)
 
 
-def calibrations_of(state: SessionState) -> Calibrations:
-    """The calibrations that the user named, or that lie where they are looked for.
-
-    Raises:
-        SciagentError: one can't be used.
-    """
-    from ..reporting.validity import FOLDER, read_calibrations
-
-    options, root = state.options, state.options.rootdir
-    return read_calibrations(
-        options.gates.calibration, root / FOLDER, state.templates.digest("criterion"), options.base
-    )
-
-
 def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[Gate]:
     options = state.options.gates
     if options.min_score is not None:

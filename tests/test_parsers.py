@@ -51,6 +51,7 @@ from pytest_sciagent.judging.draws import parse_draws
 from pytest_sciagent.judging.handoff import read_answers
 from pytest_sciagent.judging.identity import parse_judges
 from pytest_sciagent.judging.prices import parse_price
+from pytest_sciagent.judging.prompts import PACKAGED
 from pytest_sciagent.judging.run_answers import PlanAnswer
 from pytest_sciagent.judging.template_check import read_templates
 from pytest_sciagent.ledger import read_work
@@ -64,7 +65,8 @@ from pytest_sciagent.models.results import ResultsFile
 from pytest_sciagent.models.revision import ExperimentFile, RevisionRecord
 from pytest_sciagent.models.run import Release
 from pytest_sciagent.models.task import Provenance
-from pytest_sciagent.reporting.validity import read_calibrations
+from pytest_sciagent.models.weights import WeightsFile
+from pytest_sciagent.reporting.validity import calibrations_of
 from pytest_sciagent.rubrics.frozen import FreezeRecord
 from pytest_sciagent.runs.secrets import mask_secrets, secret_lines
 
@@ -205,6 +207,7 @@ PARSERS = [
     *document("release", Release),
     *document("revision", RevisionRecord),
     *document("calibration", Calibration),
+    *document("weights", WeightsFile),
     *document("freeze", FreezeRecord),
     *document("blocklist", BlocklistFile),
     Parser("system", in_file("system.yaml", load_system), "schema: sciagent-system/1\nname: a\ncommand: [a]\n"),
@@ -212,9 +215,7 @@ PARSERS = [
     Parser("handed-off answers", in_file("a.jsonl", read_answers), json.dumps({"id": "k", "answer": {"zero": True}})),
     Parser("work ledger", in_file("s-1-x.jsonl", lambda path: read_work(path.parent)), WORK),
     Parser("results of a baseline", in_file("r.json", read_results), '{"schema": "sciagent-results/1"}'),
-    Parser(
-        "calibration of a gate", in_file("c.json", lambda path: read_calibrations(path, path, "t", path.parent)), "{}"
-    ),
+    Parser("calibration of a gate", in_file("c.json", lambda path: calibrations_of(path, path.parent, PACKAGED)), "{}"),
     Parser("templates", in_file("criterion.j2", lambda path: read_templates(path.parent)), TEMPLATE),
     Parser(
         "configuration", in_file("pytest.ini", lambda path: find_settings(path.parent)), "[pytest]\naddopts = -q\n", ()

@@ -27,11 +27,12 @@ test: setup lint  ## all checks: lint, the tests, the worthless runs
 	$(BIN)/pytest -q -n auto
 	$(BIN)/sciagent selfcheck
 
-lint: setup  ## style, types, floors of the imports
+lint: setup  ## style, types, floors of the imports, workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/actionlint -shellcheck= -pyflakes=
 
 schemas: setup  ## write the JSON Schemas anew, after a change of a model
 	$(BIN)/sciagent schema schemas

@@ -16,12 +16,13 @@ import pytest
 import yaml
 from action_runner import ACTION, ROOT, run_action
 from github_api import TOKEN, GitHubApi
-from sample import Cohort
+from sample import Cohort, sciagent
 from test_ci import git, pull_request
 
 from pytest_sciagent.cli import Commands
 
 WORKFLOWS = [ROOT / ".github" / "workflows" / "evaluate.yml", *sorted((ROOT / "examples").glob("github-*.yml"))]
+ACTIONLINT = Path(sys.executable).parent / "actionlint"
 QUIET = "-p no:cacheprovider -p no:anyio -p no:hypothesispytest"
 INJECTION = "::error file=x::owned%0A"
 
@@ -270,9 +271,20 @@ def test_workflows_give_the_action_only_what_it_has(path: Path) -> None:
             assert set(job["secrets"]) <= set(called["secrets"])
 
 
-@pytest.mark.skipif(shutil.which("actionlint") is None, reason="actionlint is not installed")
-def test_actionlint_finds_no_fault() -> None:
-    done = subprocess.run(
-        ["actionlint", "-shellcheck=", *map(str, WORKFLOWS)], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "")
+def test_actionlint_finds_no_fault(tmp_path: Path) -> None:
+    """In this repository's workflows, those to copy, that of `sciagent init`, and the action: called, and its steps."""
+    assert sciagent("init", str(tmp_path))[0] == 0
+    place = tmp_path / ".github" / "workflows"
+    for path in {*WORKFLOWS, *(ROOT / ".github" / "workflows").iterdir()}:
+        shutil.copy(path, place)
+    shutil.copy(ROOT / "action.yml", tmp_path)
+    inputs = {name: {"type": "string"} for name in ACTION["inputs"]}
+    call = {"uses": "./", "with": dict.fromkeys(inputs, "x")}
+    for name, steps in {"call": [call], "steps": ACTION["runs"]["steps"]}.items():
+        job = {"runs-on": "ubuntu-latest", "steps": steps}
+        workflow = {"on": {"workflow_call": {"inputs": inputs}}, "jobs": {"job": job}}
+        (place / f"{name}.yml").write_text(yaml.safe_dump(workflow), "utf-8")
+    git(tmp_path, "init", "-q")
+    command = [ACTIONLINT, "-shellcheck=", "-pyflakes="]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -19,7 +19,7 @@ from measuring import HERE, SERIAL, Kept, Measured, Step, aim, measure, middle, 
 LATENCY_MS = 200
 IN_FLIGHT = 64
 """Of every session, ours and those of other tools."""
-PER_RUN = 180
+PER_RUN = 90
 """Judgements of one run of the cohort."""
 SLOW = ("inspect", "autorubric")
 """Tools of which one replay takes so long that it is measured once."""

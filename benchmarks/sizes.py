@@ -52,6 +52,7 @@ def test_criterion(finding, criterion):
     pass
 """
 OURS = "--sciagent-run=runs"
+Medians = dict[tuple[str, ...], tuple[Measured, int]]
 
 
 @dataclass(frozen=True)
@@ -221,32 +222,44 @@ def items_table(kept: Kept) -> str:
     found = kept.medians("items")
     sizes = sorted({int(size) for size, _ in found})
     rows: list[list[str]] = []
-    notes: list[str] = []
     wall: dict[int, float] = {}
     for size in sizes:
-        here = {name: pair for (of, name), pair in found.items() if int(of) == size}
-        bare, replayed = (here[name][0] for name in ("bare item", "replayed, -n 0"))
-        param = here["parametrised test"][0] if "parametrised test" in here else None
-        wall[size] = replayed.seconds
+        here = _at(found, size)
+        bare, param = here["bare item"][0], here.get("parametrised test")
+        wall[size] = here["replayed, -n 0"][0].seconds
         for name, (one, rounds) in here.items():
             numbers = [f"{one.seconds:.1f}", f"{one.cpu_s:.1f}", f"{one.seconds / size * 1000:.2f}"]
-            ratios = [f"{one.seconds / bare.seconds:.2f}", f"{one.seconds / param.seconds:.2f}" if param else ""]
+            ratios = [f"{one.seconds / bare.seconds:.2f}", f"{one.seconds / param[0].seconds:.2f}" if param else ""]
             rows.append([f"{size:,}", name, *numbers, *ratios, f"{one.memory_mb:.0f}", often(rounds)])
-        notes += _item_aims(size, bare, param, replayed)
-    if len(wall) > 1:
-        least, most = min(wall), max(wall)
-        growth = math.log(wall[most] / wall[least]) / math.log(most / least)
-        notes.append(f"- growth exponent from {least:,} to {most:,} criteria: {aim('exponent', growth)}")
     head = ["items", "variant", "s", "CPU s", "ms an item", "to bare", "to parametrised", "MB, largest process", "how"]
-    return table(head, rows) + "\n" + "\n".join(notes) + "\n"
+    return table(head, rows) + "\n" + "\n".join([*_item_aims(found, sizes), *_growth(wall)]) + "\n"
 
 
-def _item_aims(size: int, bare: Measured, param: Measured | None, ours: Measured) -> list[str]:
-    """Both aims of time stand for 21,025 items; other sizes are told beside."""
-    told = [f"- {size:,}, replayed: time to a bare item {aim('to bare', ours.seconds / bare.seconds)}"]
-    if param is not None:
-        told.append(f"- {size:,}, replayed: time to a test {aim('to parametrised', ours.seconds / param.seconds)}")
-    return [*told, f"- {size:,}, replayed: memory to bare items {aim('memory', ours.memory_mb / bare.memory_mb)}"]
+def _at(found: Medians, size: int) -> dict[str, tuple[Measured, int]]:
+    return {name: pair for (of, name), pair in found.items() if int(of) == size}
+
+
+def _item_aims(found: Medians, sizes: Sequence[int]) -> list[str]:
+    """Time at the largest size at which all variants are measured, memory at the largest of all."""
+    told = []
+    whole = max((size for size in sizes if size <= LARGE), default=None)
+    if whole is not None:
+        here = _at(found, whole)
+        ours = here["replayed, -n 0"][0].seconds
+        for aimed, name in (("to bare", "bare item"), ("to parametrised", "parametrised test")):
+            told.append(f"- {whole:,}, replayed: time to a {name} {aim(aimed, ours / here[name][0].seconds)}")
+    here = _at(found, sizes[-1])
+    memory = here["replayed, -n 0"][0].memory_mb / here["bare item"][0].memory_mb
+    return [*told, f"- {sizes[-1]:,}, replayed: memory to bare items {aim('memory', memory)}"]
+
+
+def _growth(wall: dict[int, float]) -> list[str]:
+    """How time grows with the number of criteria, above sizes at which the start of Python counts."""
+    least, most = min((size for size in wall if size > MIDDLE), default=min(wall)), max(wall)
+    if least == most:
+        return []
+    growth = math.log(wall[most] / wall[least]) / math.log(most / least)
+    return [f"- replayed: growth exponent from {least:,} to {most:,} criteria {aim('exponent', growth)}"]
 
 
 def collection_table(kept: Kept) -> str:

@@ -81,7 +81,7 @@ def variants(items: int, rounds: int, workers: Sequence[int], more: bool) -> lis
         again = rounds if items < MIDDLE else 1
         found.append(Variant("worked out again, -n 0", [*SERIAL, OURS, "--sciagent-fresh"], "cohort", again, 1, 0.001))
         found += [
-            Variant(f"replayed, -n {n}", [*PYTEST, f"-n{n}", OURS], "cohort", 1, 1 + n * 0.5, 0.0019) for n in workers
+            Variant(f"replayed, -n {n}", [*PYTEST, f"-n{n}", OURS], "cohort", 1, 1 + n * 0.5, 0.0014) for n in workers
         ]
     return found
 
@@ -207,10 +207,10 @@ class Growing:
         runs = tasks * len(SYSTEMS)
         compare = [sys.executable, "-c", "from pytest_sciagent.cli import main; main()", "compare"]
         csv = str(self.work / "cohort.csv")
-        ways = {"from runs": ["runs", "--csv", csv], "from its table": [csv]}
+        ways = {"from runs": (0.04, ["runs", "--csv", csv]), "from its table": (0.002, [csv])}
         return [
-            Step(f"compare/{runs}/{name}/1", 2 + runs * 0.03, self._run([*compare, *more], "cohort", tasks))
-            for name, more in ways.items()
+            Step(f"compare/{runs}/{name}/1", 2 + runs * each, self._run([*compare, *more], "cohort", tasks))
+            for name, (each, more) in ways.items()
         ]
 
 

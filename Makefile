@@ -47,7 +47,7 @@ cookbook: setup  ## write docs/cookbook.md anew from the recorded verdicts
 	$(BIN)/python tools/cookbook.py
 
 bench: setup  ## what a replayed criterion costs beside a plain pytest item
-	$(BIN)/python benchmarks/items.py
+	$(BIN)/python benchmarks/all.py --only items --items 5075 --dry
 
 # FUZZ_SECONDS for each parser. atheris has no wheel for every Python and system, so it is no part of the setup; where it
 # can't be installed, texts are made at random, which is told.

@@ -1,277 +1,94 @@
 """Every number of benchmarks/README.md, by one command, which writes them there.
 
-    python benchmarks/all.py [--items 5220 21025 100050 200100] [--peers PYTHON] [--only SECTION ...] [--dry]
+    python benchmarks/all.py [--peers PYTHON] [--only SECTION ...] [--items 5075 21025 100050 200100] [--resume] [--dry]
 
-All variants of a table take turns within one run; tables give medians. `--peers` names an interpreter that has
-deepeval, inspect-ai and autorubric; without it the rows of those tools are left out. `--dry` writes nothing.
+The plan and its time are told first. Variants of a table take turns; tables give medians, and say what was measured
+once. `--peers` names an interpreter that has deepeval, inspect-ai and autorubric; without it the rows of those tools
+are left out. Every measurement is kept in build/benchmarks/ at once: `--resume` goes on where a command that
+was ended has stopped. `--dry` prints the tables and leaves the page as it is.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import datetime
-import math
 import os
-import platform
+import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cohort import CRITERIA, FINDINGS, make_cohort
-from endpoint import endpoint
-from items import BARE, PARAMETRISED, import_ms
-from judge import METHODS, PEERS, write_material
+from judging import Judged, evidence_table, judging_table, replay_table
+from measuring import HERE, Kept, Step
+from sizes import Growing, collection_table, compare_table, items_table, reports_table
 
-HERE = Path(__file__).parent
 PAGE = HERE / "README.md"
 START, END = "<!-- numbers -->", "<!-- end of numbers -->"
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-SERIAL = [*PYTEST, "-p", "no:xdist"]
-AIMS = {"to bare": 0.7, "to parametrised": 0.6, "memory": 1.3, "exponent": 1.05, "peers": 3.0}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One command from start to end: wall and CPU seconds, and the memory of its largest process in MB."""
-
-    seconds: float
-    cpu_s: float
-    memory_mb: float
-
-
-def measure(command: Sequence[str], folder: Path, allowed: Sequence[int] = (0, 1)) -> Measured:
-    """Run `command` in `folder`."""
-    # As on a user's machine: modules are compiled once, not by every session.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    with tempfile.TemporaryFile() as told:
-        started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=told, stderr=subprocess.STDOUT)
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in allowed:
-            told.seek(0)
-            raise SystemExit(f"{command} ended with {process.returncode}:\n{told.read().decode()[-3000:]}")
-    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-
-
-def in_turns(variants: dict[str, Callable[[], Measured]], rounds: int) -> dict[str, Measured]:
-    """The medians of each variant, measured in turns, after one turn that does not count."""
-    found: dict[str, list[Measured]] = {name: [] for name in variants}
-    for turn in range(rounds + 1):
-        for name, once in variants.items():
-            print(f"  {name}, round {turn} of {rounds}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
-            measured = once()
-            if turn:
-                found[name].append(measured)
-    return {name: _middle(values) for name, values in found.items()}
-
-
-def _middle(values: Sequence[Measured]) -> Measured:
-    return Measured(
-        *(statistics.median(getattr(v, part) for v in values) for part in ("seconds", "cpu_s", "memory_mb"))
-    )
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)) + "\n"
-
-
-def aim(name: str, value: float, *, least: bool = False) -> str:
-    """Whether an aim is reached, as a sentence."""
-    reached = value >= AIMS[name] if least else value <= AIMS[name]
-    bound = "at least" if least else "at most"
-    return f"{value:.2f} (aim: {bound} {AIMS[name]:g}; {'reached' if reached else 'not reached'})"
-
-
-@contextlib.contextmanager
-def folders(runs: int) -> Iterator[Path]:
-    """A cohort in `ours`, and as many bare items and parametrised tests in `bare` and `param`."""
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        make_cohort(root / "ours", runs)
-        for folder, file, text in (("bare", "conftest.py", BARE), ("param", "test_criteria.py", PARAMETRISED)):
-            (root / folder).mkdir()
-            (root / folder / file).write_text(text.format(criteria=CRITERIA, groups=runs * FINDINGS))
-            (root / folder / "pytest.ini").write_text("[pytest]\n")
-        (root / "bare" / "runs.bare").write_text("")
-        yield root
-
-
-# Sections: each gives its part of the page
-
-
-def items(arguments: argparse.Namespace) -> str:
-    """Criteria replayed, beside bare items and one parametrised function."""
-    rows, notes, wall = [], [], {}
-    for size in arguments.items:
-        with folders(round(size / FINDINGS / CRITERIA)) as root:
-            ours = "--sciagent-run=runs"
-            commands = {
-                "bare item": (SERIAL, "bare"),
-                "parametrised test": (SERIAL, "param"),
-                "worked out again, -n 0": ([*SERIAL, ours, "--sciagent-fresh"], "ours"),
-                "replayed, -n 0": ([*SERIAL, ours], "ours"),
-                **{f"replayed, -n {n}": ([*PYTEST, f"-n{n}", ours], "ours") for n in arguments.workers},
-            }
-            variants = {
-                name: lambda command=command, folder=root / folder: measure(command, folder)
-                for name, (command, folder) in commands.items()
-            }
-            found = in_turns(variants, arguments.rounds)
-        bare, param, replayed = found["bare item"], found["parametrised test"], found["replayed, -n 0"]
-        wall[size] = replayed.seconds
-        for name, one in found.items():
-            ratios = [f"{one.seconds / bare.seconds:.2f}", f"{one.seconds / param.seconds:.2f}"]
-            numbers = [f"{one.seconds:.1f}", f"{one.cpu_s:.1f}", f"{one.seconds / size * 1000:.2f}"]
-            rows.append([f"{size:,}", name, *numbers, *ratios, f"{one.memory_mb:.0f}"])
-        notes.append(f"- {size:,}: to a bare item {aim('to bare', replayed.seconds / bare.seconds)}")
-        notes.append(f"- {size:,}: to a parametrised test {aim('to parametrised', replayed.seconds / param.seconds)}")
-        notes.append(f"- {size:,}: memory to bare items {aim('memory', replayed.memory_mb / bare.memory_mb)}")
-    if len(wall) > 1:
-        least, most = min(wall), max(wall)
-        growth = math.log(wall[most] / wall[least]) / math.log(most / least)
-        notes.append(f"- growth exponent from {least:,} to {most:,} criteria {aim('exponent', growth)}")
-    head = ["items", "variant", "s", "CPU s", "ms an item", "to bare", "to parametrised", "MB, largest process"]
-    return table(head, rows) + "\n" + "\n".join(notes) + "\n"
-
-
-def collection(arguments: argparse.Namespace) -> str:
-    """Collection alone."""
-    rows = []
-    for size in arguments.items:
-        with folders(round(size / FINDINGS / CRITERIA)) as root:
-            commands = {"bare item": ("bare", []), "parametrised test": ("param", []), "criteria": ("ours", [])}
-            commands["criteria"] = ("ours", ["--sciagent-run=runs"])
-            variants = {
-                name: lambda folder=root / folder, more=more: measure([*SERIAL, "--collect-only", *more], folder)
-                for name, (folder, more) in commands.items()
-            }
-            found = in_turns(variants, arguments.rounds)
-        rows += [[f"{size:,}", name, f"{one.seconds:.2f}", f"{one.cpu_s:.2f}"] for name, one in found.items()]
-    return table(["items", "variant", "s", "CPU s"], rows)
-
-
-def evidence(arguments: argparse.Namespace) -> str:
-    """Evidence packages made from frozen runs, every file read anew."""
-    from pytest_sciagent.evaluation import Sources, open_case
-
-    runs = max(2, arguments.judgements // 20)
-    rates = []
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        make_cohort(root, runs, METHODS)
-        for _ in range(arguments.rounds):
-            sources, made, started = Sources(root), 0, time.perf_counter()
-            for run in sorted((root / "runs" / "bench").iterdir()):
-                case = open_case(run, sources, lambda label, entry: None)
-                made += len([case.questions.package(finding) for finding in case.report.findings])
-            rates.append(made / (time.perf_counter() - started))
-    return table(["packages", "a second"], [[f"{runs * FINDINGS}", f"{statistics.median(rates):.0f}"]])
-
-
-def comparison(arguments: argparse.Namespace) -> str:
-    """`sciagent compare` over ten systems, from frozen runs and recorded verdicts."""
-    tasks = max(2, arguments.compared // 10)
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        make_cohort(root, tasks, systems=[f"system_{n}" for n in range(10)])
-        compare = [sys.executable, "-c", "from pytest_sciagent.cli import main; main()", "compare"]
-        variants = {
-            "from runs": lambda: measure([*compare, "runs", "--csv", "cohort.csv"], root, (0,)),
-            "from its table": lambda: measure([*compare, "cohort.csv"], root, (0,)),
-        }
-        found = in_turns(variants, min(arguments.rounds, 2))
-    rows = [[f"{tasks * 10:,}", name, f"{m.seconds:.1f}", f"{m.memory_mb:.0f}"] for name, m in found.items()]
-    return table(["runs", "variant", "s", "MB"], rows)
-
-
-def replay(arguments: argparse.Namespace) -> str:
-    """The same recorded judgements replayed by other tools, each from its own cache, start and imports included."""
-    with tempfile.TemporaryDirectory() as name, endpoint(0, None) as at:
-        root = Path(name)
-        make_cohort(root, 1, METHODS)
-        runs = max(1, round(arguments.judgements / write_material(root, 1)))
-        make_cohort(root / "cohort", runs, METHODS)
-        total = write_material(root / "cohort", runs)
-        ours = [*SERIAL, "--sciagent-run=runs"]
-        variants = {"pytest-sciagent": lambda: measure(ours, root / "cohort")}
-        for tool in PEERS if arguments.peers else ():
-            keep = root / tool
-            keep.mkdir()
-            material = str(root / "cohort" / "material.json")
-            command = [arguments.peers, str(HERE / "judge_peers.py"), tool, f"{at.url}/peer/{tool}/v1", material]
-            command += ["64", str(keep)]
-            measure(command, root, (0,))  # fills the tool's cache
-
-            def again(command: list[str] = command, tool: str = tool) -> Measured:
-                before = at.stats()["calls"]
-                measured = measure(command, root, (0,))
-                asked[tool] = at.stats()["calls"] - before
-                return measured
-
-            variants[tool] = again
-        asked: dict[str, int] = {}
-        found = in_turns(variants, arguments.rounds)
-    mine = found["pytest-sciagent"].seconds
-    rows = [
-        [n, f"{total}", f"{asked.get(n, 0)}", f"{m.seconds:.2f}", f"{m.cpu_s:.2f}", f"{m.seconds / mine:.1f}"]
-        for n, m in found.items()
-    ]
-    notes = [
-        f"- {n}: {aim('peers', m.seconds / mine, least=True)} times our time" for n, m in found.items() if n in asked
-    ]
-    head = ["tool", "judgements", "calls made all the same", "s", "CPU s", "to ours"]
-    return table(head, rows) + "\n" + "\n".join(notes) + "\n"
-
-
-def judging(arguments: argparse.Namespace) -> str:
-    """Live judging, see judge.py."""
-    more = ["--peers", arguments.peers] if arguments.peers else []
-    return script("judge.py", "--rounds", str(arguments.rounds), "--judgements", str(arguments.judgements), *more)
-
-
-def reports(arguments: argparse.Namespace) -> str:
-    """The HTML report, see reports.py."""
-    return script("reports.py", "--runs", str(round(max(arguments.items[:2]) / FINDINGS / CRITERIA)))
-
-
-def script(name: str, *options: str) -> str:
-    """What another benchmark prints, as it stands."""
-    done = subprocess.run([sys.executable, str(HERE / name), *options], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{name} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return f"```\n{done.stdout.strip()}\n```\n"
-
-
-SECTIONS = {
-    "items": ("Criteria replayed", items),
-    "collection": ("Collection alone", collection),
-    "replay": ("The same judgements replayed by other tools", replay),
-    "judging": ("Live judging", judging),
-    "evidence": ("Evidence packages", evidence),
-    "reports": ("The HTML report", reports),
-    "compare": ("Comparing systems", comparison),
+PLACE = HERE.parent / "build" / "benchmarks"
+BUSY = 0.7
+"""A load above which other programs are at work."""
+SECTIONS: dict[str, tuple[str, Callable[[Kept], str]]] = {
+    "items": ("Criteria replayed", items_table),
+    "collection": ("Collection alone", collection_table),
+    "replay": ("The same judgements replayed by other tools", replay_table),
+    "judging": ("Live judging", judging_table),
+    "evidence": ("Evidence packages", evidence_table),
+    "reports": ("The HTML report", reports_table),
+    "compare": ("Comparing systems", compare_table),
 }
 
 
-def machine() -> str:
-    """What the numbers were measured on, and when."""
-    day = datetime.datetime.now(datetime.UTC).date()
-    python = platform.python_version()
-    start = f"import pytest_sciagent: {import_ms(9):.1f} ms (median of 9)"
-    return f"{day}: {os.cpu_count()} cores, {platform.machine()}, Python {python}. {start}.\n"
+def start_step() -> Step:
+    """What `import pytest_sciagent` takes in a fresh interpreter."""
+
+    def run() -> float:
+        code = "import time; t = time.perf_counter(); import pytest_sciagent; print(time.perf_counter() - t)"
+        done = [subprocess.run([sys.executable, "-c", code], capture_output=True, check=True) for _ in range(9)]
+        return statistics.median(float(one.stdout) for one in done) * 1000
+
+    return Step("start/import_ms", 1, run)
+
+
+def plan(arguments: argparse.Namespace, work: Path) -> list[Step]:
+    """All steps, in order."""
+    growing = Growing(work, arguments.rounds, arguments.workers, arguments.more)
+    judged = Judged(work, arguments.judgements, arguments.rounds, arguments.peers)
+    sections = arguments.only
+    return [
+        start_step(),
+        *judged.steps(sections),
+        *growing.steps(arguments.items, arguments.compared, sections),
+    ]
+
+
+def follow(steps: Sequence[Step], kept: Kept) -> None:
+    """Make what is not kept yet, and tell how far it is. What is left is reckoned at the pace so far."""
+    left = [step for step in steps if step.key not in kept]
+    if all(step.key.startswith("cohort/") for step in left):  # which nothing needs any more
+        left = []
+    total = sum(step.estimate_s for step in left)
+    say(f"{len(left)} steps of {len(steps)}, about {minutes(total)} on two quiet cores")
+    done, started = 0.0, time.monotonic()
+    for number, step in enumerate(left, 1):
+        pace = (time.monotonic() - started) / done if done > 20 else 1
+        say(f"[{number}/{len(left)}] {step.key.replace('/', ', ')} (about {minutes((total - done) * pace)} left)")
+        kept.add(step.key, step.run())
+        done += step.estimate_s
+    say(f"done in {minutes(time.monotonic() - started)}")
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def write(parts: dict[str, str]) -> None:
-    """Put the sections measured into the page; those that were not keep what stands there."""
+    """Put the sections measured into the page; those that were not measured keep what stands there."""
     page = PAGE.read_text("utf-8")
     before, _, rest = page.partition(START)
     old, _, after = rest.partition(END)
@@ -281,26 +98,49 @@ def write(parts: dict[str, str]) -> None:
     PAGE.write_text(f"{before}{START}\n{shown}\n{END}{after}", "utf-8")
 
 
+def begin(place: Path, resume: bool) -> tuple[Path, Kept]:
+    """The folder in which cohorts are made, and what was measured; both new unless `resume`."""
+    work, file = place / "work", place / "measured.json"
+    if not resume:
+        shutil.rmtree(work, ignore_errors=True)
+        file.unlink(missing_ok=True)
+    kept = Kept(file)
+    if not work.is_dir():
+        kept.forget("cohort")
+        work.mkdir(parents=True)
+    load = os.getloadavg()[0]
+    if load > BUSY:
+        say(f"warning: this machine is busy (load {load:.1f}): times will be too long")
+    if "start/load" not in kept:
+        kept.add("start/load", load)
+    return work, kept
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, nargs="+", default=[5220, 21025, 100050, 200100])
+    parser.add_argument("--items", type=int, nargs="+", default=[5075, 21025, 100050, 200100])
     parser.add_argument("--workers", type=int, nargs="*", default=[2, 8])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--judgements", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each variant, except of the slow ones")
+    parser.add_argument("--more", action="store_true", help="the parametrised test at the largest sizes, too")
+    parser.add_argument("--judgements", type=int, default=540)
     parser.add_argument("--compared", type=int, default=1000, help="runs that are compared")
     parser.add_argument("--peers", metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--resume", action="store_true", help="go on where a command that was ended has stopped")
+    parser.add_argument("--place", type=Path, default=PLACE, help="where measurements are kept and cohorts are made")
     parser.add_argument("--dry", action="store_true")
     arguments = parser.parse_args()
-    told = machine()
-    print(told)
-    parts = {}
-    for name in arguments.only:
-        title, section = SECTIONS[name]
-        parts[name] = f"Measured {told}\n{section(arguments)}"
-        print(f"### {title}\n\n{parts[name]}", flush=True)
-        if not arguments.dry:
-            write({name: parts[name]})
+    work, kept = begin(arguments.place.resolve(), arguments.resume)
+    follow(plan(arguments, work), kept)
+    start = kept.of("start")
+    told = f"Measured {kept.day} on {kept.machine}; load before the start {start['load']:.1f}."
+    told += f" `import pytest_sciagent` takes {start['import_ms']:.1f} ms (median of 9)."
+    parts = {name: f"{told}\n\n{SECTIONS[name][1](kept)}" for name in SECTIONS if name in arguments.only}
+    for name, text in parts.items():
+        print(f"### {SECTIONS[name][0]}\n\n{text}", flush=True)
+    if not arguments.dry:
+        write(parts)
+    shutil.rmtree(work)
 
 
 if __name__ == "__main__":

@@ -28,16 +28,26 @@ def make_cohort(root: Path, runs: int, methods: str = "", systems: Sequence[str]
 
     `methods` is added to every report, to make the evidence for each finding as long as is wanted.
     """
+    make_runs(root, range(runs), methods, systems)
+    record_runs(root, range(runs), methods, systems)
+
+
+def make_runs(root: Path, numbers: Sequence[int], methods: str, systems: Sequence[str]) -> None:
+    """The tasks of these numbers and their frozen runs."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "pytest.ini").write_text("[pytest]\n")
-    for number in range(runs):
+    for number in numbers:
         task = f"task_{number:03d}"
         _task(root / "tasks" / task, task, number)
         for system in systems:
             _run(root, system, task, number, methods)
+
+
+def record_runs(root: Path, numbers: Sequence[int], methods: str, systems: Sequence[str]) -> None:
+    """The recorded verdicts on the runs of the tasks of these numbers."""
     sources = Sources(root)
     rubric = load_rubric("truthinsight", root, root)
-    for number in range(runs):
+    for number in numbers:
         for system in systems:
             _record(root, sources, rubric, system, f"task_{number:03d}")
 

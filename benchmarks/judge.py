@@ -1,23 +1,17 @@
 """How close the judge comes to what an endpoint can give, and what a call costs in CPU time, beside other tools.
 
-    python benchmarks/judge.py [--peers PYTHON] [--rounds 3] [--in-flight 16 64 256] [--judgements 500]
-
-The endpoint answers each call after 200 ms in a process of its own, so that N calls in flight can make N / 0.2 a second
-at most. First table: the pump with either SDK, from questions to recorded verdicts, and a bare HTTP loop as the most
-that Python does here. Second table: whole pytest sessions with `-n 0` and `-n 2`, and the same judgements made by
-DeepEval, Inspect AI and Autorubric where `--peers` names an interpreter that has them. All variants take turns within
-one run; the tables give medians.
+The endpoint answers each call after a fixed time in a process of its own, so that N calls in flight can make
+N / seconds calls a second at most. Measured are the pump with either SDK, from questions to recorded verdicts, a bare
+HTTP loop as the most that Python does here, and whole sessions: ours, and the same judgements made by DeepEval,
+Inspect AI and Autorubric (`judge_peers.py`). `judging.py` makes tables of it.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
-import platform
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cohort import FINDINGS, JUDGE, make_cohort
+from cohort import JUDGE
 from endpoint import Endpoint, endpoint
 
 METHODS = "Every unit was measured twice, on two days, by two people who did not know of each other's values. " * 200
@@ -36,7 +30,7 @@ CLIENTS = ("openai", "anthropic", "bare HTTP")
 PEERS = ("deepeval", "inspect", "autorubric")
 WARM_UP = 16
 """Calls before a measurement of the pump begins: templates are compiled and modules imported with the first one."""
-SECONDS = 5
+SECONDS = 3
 """What a measurement takes at least, at the endpoint's limit."""
 
 
@@ -166,10 +160,9 @@ def sessions(root: Path, peers: str | None, in_flight: int) -> dict[str, tuple[l
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--sciagent-run=runs"]
     pytest += ["--sciagent-ledger-mode=live", f"--sciagent-in-flight={in_flight}"]
     found: dict[str, tuple[list[str], tuple[int, ...]]] = {}
-    for kind, path in (("openai", "/v1"), ("anthropic", "")):
+    for kind, path, workers in (("openai", "/v1", 0), ("openai", "/v1", 2), ("anthropic", "", 0)):
         judge = [f"--sciagent-judge={kind}:bench", f"--sciagent-base-url=URL{path}"]
-        for workers in (0, 2):
-            found[f"pytest -n {workers}, {kind}"] = ([*pytest, f"-n{workers}", *judge], (0, 1))
+        found[f"pytest -n {workers}, {kind}"] = ([*pytest, f"-n{workers}", *judge], (0, 1))
     if peers is not None:
         script = str(Path(__file__).with_name("judge_peers.py"))
         for name in PEERS:
@@ -199,96 +192,12 @@ def write_material(root: Path, runs: int) -> int:
     return len(evidence) * len(criteria)
 
 
-# Tables
-
-
-def middle(values: list[Measured]) -> Measured:
-    """The medians of several measurements."""
-    return Measured(
-        round(statistics.median(v.calls for v in values)),
-        statistics.median(v.seconds for v in values),
-        statistics.median(v.cpu_s for v in values),
-        round(statistics.median(v.peak for v in values)),
-    )
-
-
-def load() -> str:
-    return f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
-
-
-def client_table(root: Path, rounds: int, levels: list[int], latency_ms: int) -> None:
-    cores = os.cpu_count() or 1
-    mine, other = (0, 1) if cores > 1 else (None, None)
-    latency = latency_ms / 1000
-    print(f"\n{'in flight':>9}  {'client':<10} {'calls/s':>8} {'limit':>7} {'share':>6} {'CPU ms/call':>12}  {load()}")
-    for in_flight in levels:
-        found: dict[str, list[Measured]] = {name: [] for name in CLIENTS}
-        for _ in range(rounds):
-            for name in CLIENTS:
-                with endpoint(latency_ms, other) as at:
-                    found[name].append(measure_client(name, root, at, in_flight, latency, mine))
-        for name, values in found.items():
-            done = middle(values)
-            assert done.peak <= in_flight
-            rate, limit = done.calls / done.seconds, in_flight / latency
-            cpu = done.cpu_s / done.calls * 1000
-            print(f"{in_flight:>9}  {name:<10} {rate:>8.1f} {limit:>7.0f} {rate / limit:>6.2f} {cpu:>12.2f}")
-
-
-def session_table(root: Path, rounds: int, peers: str | None, in_flight: int, latency_ms: int) -> None:
-    variants = sessions(root, peers, in_flight)
-    found: dict[str, list[Measured]] = {name: [] for name in variants}
-    for _ in range(rounds):
-        for name, (command, allowed) in variants.items():
-            found[name].append(measure_session(command, root, latency_ms, allowed))
-    ours = middle(found["pytest -n 0, openai"])
-    print(
-        f"\n{'session':<24} {'calls':>6} {'peak':>5} {'s':>7} {'to ours':>8} {'CPU s':>7} {'CPU ms/call':>12}  {load()}"
-    )
-    for name, values in found.items():
-        done = middle(values)
-        ratio, cpu = done.seconds / ours.seconds, done.cpu_s / done.calls * 1000
-        numbers = f"{done.calls:>6} {done.peak:>5} {done.seconds:>7.2f} {ratio:>8.2f} {done.cpu_s:>7.2f} {cpu:>12.2f}"
-        print(f"{name:<24} {numbers}")
-    if peers is None:
-        print("DeepEval, Inspect AI, Autorubric: not measured (--peers names no interpreter that has them)")
-
-
 def main() -> None:
-    if sys.argv[1:2] == ["--here"]:
-        what, *rest = sys.argv[2:]
-        kind = rest.pop(0) if what == "pump" else ""
-        root, url, in_flight, calls = Path(rest[0]), rest[1], int(rest[2]), int(rest[3])
-        pump_here(root, kind, url, in_flight, calls) if what == "pump" else bare_here(root, url, in_flight, calls)
-        return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", metavar="PYTHON", help="an interpreter that has deepeval, inspect-ai and autorubric")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--in-flight", type=int, nargs="+", default=[16, 64, 256])
-    parser.add_argument("--latency-ms", type=int, default=200)
-    parser.add_argument("--judgements", type=int, default=500)
-    parser.add_argument("--only", choices=["clients", "sessions"])
-    arguments = parser.parse_args()
-    print(f"machine: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}")
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        make_cohort(root, 1, METHODS)
-        per_run = write_material(root, 1)
-        size = len(json.loads((root / "material.json").read_text())["evidence"][0])
-        print(
-            f"endpoint: {arguments.latency_ms} ms; prompts of {size / 1000:.0f} kB; {arguments.rounds} rounds, medians"
-        )
-        if arguments.only != "sessions":
-            client_table(root, arguments.rounds, arguments.in_flight, arguments.latency_ms)
-    if arguments.only == "clients":
-        return
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        runs = max(1, round(arguments.judgements / per_run))
-        make_cohort(root, runs, METHODS)
-        total = write_material(root, runs)
-        print(f"\n{runs * FINDINGS} findings, {total} judgements; our sessions also ask about runs and their numbers")
-        session_table(root, arguments.rounds, arguments.peers, 64, arguments.latency_ms)
+    """One measurement of the pump, in this process: `--here pump KIND` or `--here bare`, then where and how much."""
+    what, *rest = sys.argv[2:]
+    kind = rest.pop(0) if what == "pump" else ""
+    root, url, in_flight, calls = Path(rest[0]), rest[1], int(rest[2]), int(rest[3])
+    pump_here(root, kind, url, in_flight, calls) if what == "pump" else bare_here(root, url, in_flight, calls)
 
 
 if __name__ == "__main__":

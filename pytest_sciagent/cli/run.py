@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ..extras import need
 from ..text import clean, counted
 from .common import PATH, doubts, named_task
+
+if TYPE_CHECKING:
+    from ..harnesses.agent import Job
+    from ..harnesses.suite import Result
 
 
 @click.command()
@@ -20,6 +27,11 @@ from .common import PATH, doubts, named_task
 @click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 @click.option("--rerun-failed", is_flag=True, help="Run failed ones again; the old run is moved to .replaced/.")
 @click.option("--work", type=PATH, default=None, help="Where workspaces are made (default: the temporary folder).")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Run on the workers of the Dask cluster with this scheduler, or this file of its address (docs/scale.md).",
+)
 def run(
     task_ids: tuple[str, ...],
     system_file: Path,
@@ -28,6 +40,7 @@ def run(
     tasks: tuple[Path, ...],
     rerun_failed: bool,
     work: Path | None,
+    dask: str | None,
 ) -> int:
     """Run a system on each TASK, and freeze what comes out.
 
@@ -47,27 +60,43 @@ def run(
 
     Exit code 0: all runs completed. 1: one did not. 2: interrupted. 4: bad input.
 
+    With --dask, workers of a cluster make the runs, several at a time, and this command alone writes them. Keys are
+    those of the workers' own environment. Stopped, it ends what goes on, and the next time makes what is missing.
+
     \b
-    Example:
+    Examples:
         sciagent run my_task --system-file agent.yaml -o runs/agent -n 3
+        sciagent run my_task --system-file agent.yaml -o runs/agent -n 30 --dask tcp://10.0.0.5:8786
     """
-    from ..harnesses.suite import jobs, run_suite
+    from ..harnesses.suite import jobs
     from ..harnesses.system import digest_of, load_system
 
     system = load_system(system_file)
     digest = digest_of(system_file, system)
     wanted = jobs([named_task(task, tasks) for task in dict.fromkeys(task_ids)], system, folder, repeats, digest)
-    if work is not None:
-        work.mkdir(parents=True, exist_ok=True)
     failed = 0
     signal.signal(signal.SIGTERM, interrupt)  # so that being ended ends the harness, too
-    for result in run_suite(wanted, os.environ, _tell, again=rerun_failed, work=work):
+    for result in _results(wanted, dask, rerun_failed, work):
         failed += result.problem is not None
         if result.state == "done":
             for warning in (*result.warnings, *doubts(result.run, tasks)):
                 click.echo(f"  warning: {clean(warning)}", err=True)
     click.echo(f"{counted(len(wanted), 'run')} in {folder}: {len(wanted) - failed} completed, {failed} not")
     return 1 if failed else 0
+
+
+def _results(wanted: Sequence[Job], dask: str | None, again: bool, work: Path | None) -> Iterator[Result]:
+    """The runs as they are made: here, or on a cluster."""
+    if dask is None:
+        from ..harnesses.suite import run_suite
+
+        if work is not None:
+            work.mkdir(parents=True, exist_ok=True)
+        return run_suite(wanted, os.environ, _tell, again=again, work=work)
+    need("dask", "--dask")
+    from ..harnesses.cluster import run_on_cluster
+
+    return run_on_cluster(wanted, dask, os.environ, _tell, again=again, work=work)
 
 
 def interrupt(number: int, frame: object) -> None:

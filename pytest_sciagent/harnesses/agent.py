@@ -34,7 +34,8 @@ _HEARTBEAT_S = 30.0
 class Job:
     """What is to be run. `system_file` is the digest of the file that says how; `stage` is set for a second stage.
 
-    take: is called with the workspace before it is removed, for what is to be kept beside the run.
+    take: is called with the workspace before it is removed, for what is to be kept beside the run. wanted: is called
+    again and again while the harness works; what it raises ends the run, and nothing is frozen.
     """
 
     task: Task
@@ -47,6 +48,7 @@ class Job:
     started_at: str | None = None
     make: Callable[[Task, Path], Workspace] = assemble
     take: Callable[[Path], None] | None = None
+    wanted: Callable[[], None] | None = None
 
 
 @dataclass
@@ -220,6 +222,8 @@ def _line(state: Work, line: str) -> None:
 
 def _passed(state: Work) -> str | None:
     """The limit on tokens or cost that was passed; and from time to time a line about how it goes."""
+    if state.job.wanted is not None:
+        state.job.wanted()
     now = time.monotonic()
     if now - state.told_at > _HEARTBEAT_S:
         if state.told_at:

@@ -63,16 +63,11 @@ def run_suite(
     Raises:
         SciagentError: bad input, or a frozen run of another system in the place of a job.
     """
-    for job in wanted:
-        job.task.check()
-        adapter_of(job.system, environ).check()
-        _kept(job, again)
-    for folder in dict.fromkeys(job.target.parent for job in wanted):
-        _make_place(folder)
+    check_jobs(wanted, environ, again)
     for number, job in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {job.target.name}"
-        kept = _kept(job, again)
-        if kept is not None and not _is_to_repeat(kept, again):
+        kept = kept_run(job, again)
+        if kept is not None and not is_to_repeat(kept, again):
             tell(f"{label}: kept, {kept.manifest.status}")
             yield Result(kept, "kept")
             continue
@@ -87,7 +82,21 @@ def run_suite(
         yield result
 
 
-def _kept(job: Job, again: bool) -> Run | None:
+def check_jobs(wanted: Sequence[Job], environ: Mapping[str, str], again: bool) -> None:
+    """Look at everything that can be wrong in the input, and make the folders that runs are frozen in.
+
+    Raises:
+        SciagentError: see `run_suite`.
+    """
+    for job in wanted:
+        job.task.check()
+        adapter_of(job.system, environ).check()
+        kept_run(job, again)
+    for folder in dict.fromkeys(job.target.parent for job in wanted):
+        _make_place(folder)
+
+
+def kept_run(job: Job, again: bool) -> Run | None:
     """The run that is frozen in the place of a job; None where there is none."""
     if job.target.is_symlink() or (job.target.exists() and not job.target.is_dir()):
         raise SciagentError("is no folder: choose another place with -o", path=job.target)
@@ -100,7 +109,7 @@ def _kept(job: Job, again: bool) -> Run | None:
     name = job.system_name or job.system.name
     if (about.task_id, about.repeat, about.system.name) != (job.task.id, job.repeat, name):
         raise SciagentError(f"holds another run, {run.label}: choose another place with -o", path=job.target)
-    before = about.session.system_file if about.session is not None and not _is_to_repeat(run, again) else None
+    before = about.session.system_file if about.session is not None and not is_to_repeat(run, again) else None
     if before is not None and job.system_file is not None and before != job.system_file:
         raise SciagentError(
             "was run with another system file: give the new one another name, and another place with -o",
@@ -119,7 +128,8 @@ def _make_place(folder: Path) -> None:
         raise SciagentError("runs can't be frozen here: no permission to write", path=folder)
 
 
-def _is_to_repeat(run: Run, again: bool) -> bool:
+def is_to_repeat(run: Run, again: bool) -> bool:
+    """Whether a frozen run is made anew: its harness never started, or it failed and `again` is set."""
     if run.manifest.status == "completed":
         return False
     session = run.manifest.session

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ..errors import SciagentError
-from ..text import one_line
+from ..text import clean, one_line
 
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
@@ -43,6 +43,12 @@ calibration_option = click.option(
     help="How far the judge agrees with people, as sciagent calibrate wrote it (default: sciagent_calibration of the "
     "configuration, else the folder calibration/).",
 )
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Tell each warning on standard error, where it disturbs no output for programs."""
+    for warning in warnings:
+        click.echo(f"warning: {clean(warning)}", err=True)
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:

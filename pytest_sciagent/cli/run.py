@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..text import clean, counted
-from .common import PATH, doubts, named_task
+from .common import PATH, doubts, named_task, warn
 
 
 @click.command()
@@ -53,10 +53,13 @@ def run(
     """
     from ..harnesses.suite import jobs, run_suite
     from ..harnesses.system import digest_of, load_system
+    from ..tasks import unfinished_tasks
 
     system = load_system(system_file)
     digest = digest_of(system_file, system)
-    wanted = jobs([named_task(task, tasks) for task in dict.fromkeys(task_ids)], system, folder, repeats, digest)
+    known = [named_task(task, tasks) for task in dict.fromkeys(task_ids)]
+    warn(unfinished_tasks(known))
+    wanted = jobs(known, system, folder, repeats, digest)
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
     failed = 0

@@ -50,7 +50,10 @@ def _name_runs(state: SessionState) -> None:
 
 
 def ledgers_read(state: SessionState) -> Iterator[str]:
-    """For the head of a session: which ledger folders it reads, from the rootdir, and how many answers lie there."""
+    """For the head of a session: which ledger folders it reads, from the rootdir, and how many answers lie there. A
+    worker shows no head, and reads its ledgers later, when its controller has asked."""
+    if state.is_worker:
+        return
     sound = [index for index in state.indexes.values() if index.state == "sound"]
     if not sound:
         return

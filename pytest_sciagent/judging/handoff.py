@@ -170,7 +170,7 @@ def _in_line(data: Any) -> Iterator[tuple[str, Any, Any, str | None]]:
     if answers is None:
         if "answer" not in data or not isinstance(data.get("id"), str):
             absent = " and ".join(name for name in ("id", "answer") if name not in data) or "a text as id"
-            raise _BadLine(f"{_FORM}; {absent} is missing")
+            raise _BadLine(f"{_FORM}; missing: {absent}")
         keys, answers = {"": data["id"]}, {"": data["answer"]}
     elif not isinstance(keys, dict) or not isinstance(answers, dict):
         raise _BadLine(f"{_FORM}; keys and answers are objects, and keys is copied from the exported line")

@@ -16,6 +16,7 @@ import pytest
 from sample import QUOTE, WEIGHTS, Cohort, answer, outcomes
 
 from pytest_sciagent.judging.handoff import read_answers
+from pytest_sciagent.schemas import schemas
 
 NOTHING_WRONG = {"stale": 0, "bad_lines": 0, "unchanged": 0, "replaced": 0}
 AS = ("--as", "me", "--rubric", "small")
@@ -126,7 +127,7 @@ def test_answers_that_can_not_be_used_are_told_and_asked_for_again(cohort: Cohor
     first = err.splitlines()[0]
     assert first.startswith("alpha/t1 finding_1 ev.full: unverified: ")
     assert "'no such words at all' in output/Result.md: these words do not stand there; a quote counts where" in first
-    assert "5 questions of handoff:me are still open" in err
+    assert "left: 5 open questions to handoff:me" in err
     assert "contradictory" in err
     assert "not_json" in err
     assert "wrong_shape" in err
@@ -220,6 +221,9 @@ def test_a_line_says_what_it_asks_and_may_come_back_with_all_it_had(cohort: Coho
     path = cohort.run("alpha")
     code = json.loads((path / "run.json").read_text())["tree_sha256"][:12]
     lines = export(cohort, "--layout=finding")
+    schema = json.loads(schemas()["sciagent-handoff-1.schema.json"])
+    for line in lines:
+        jsonschema.validate(line, schema)
     grouped = [line for line in lines if line["kind"] == "criteria"]
     about = {"task": "t1", "run": code, "finding": "finding_1", "title": "series 1 rises", "criteria": list(WEIGHTS)}
     assert [grouped[0]["asks"], grouped[1]["asks"]["finding"]] == [about, "finding_2"]
@@ -302,5 +306,5 @@ def test_the_installed_command(cohort: Cohort) -> None:
     done = subprocess.run([command, "ledger", "export", "runs", *AS, "-o", "out.jsonl"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     run, told = done.stdout.splitlines()
-    assert fnmatch(run, "  run ????????????: alpha/t1, 5 open")
+    assert fnmatch(run, "  run ????????????: alpha/t1, 5 open questions")
     assert told == "5 open questions in 5 prompts, written to out.jsonl"

@@ -173,11 +173,11 @@ def test_the_doctor_warns_of_what_is_open_again_only(cohort: Cohort) -> None:
     cohort.record()
     say_more(task_file(cohort))
     (line,) = [line for line in doctor(cohort, "runs")["verdicts"] if line["state"] == "warning"]
-    assert line["text"] == f"6 recorded answers count for nothing now: {TOLD}the task's text"
+    assert line["text"] == f"of no use now: 6 recorded answers; {TOLD}the task's text"
     cohort.record()
     lines = doctor(cohort, "runs")["verdicts"]
     assert [line["state"] for line in lines] == ["ok", "ok"]
-    assert lines[1]["text"].startswith("6 recorded answers count for nothing now")
+    assert lines[1]["text"].startswith("of no use now: 6 recorded answers")
 
 
 def test_pruned_answers_move_and_can_be_brought_back(cohort: Cohort) -> None:
@@ -199,7 +199,7 @@ def test_pruned_answers_move_and_can_be_brought_back(cohort: Cohort) -> None:
         "2 answers (stays): handoff:tester answered criteria that no rubric given here has",
         "    alpha/t1 finding_1: ev.more",
         "    alpha/t1 finding_2: ev.more",
-        "6 stale answers found (move them out of the ledger with --yes); 2 more can't be told from here and stay",
+        "6 stale answers found (--yes moves them out of the ledger); 2 more can't be told from here and stay",
     ]
     assert records(cohort) == before
     found = pruned(cohort, "--judge=handoff:tester", "--yes")

@@ -368,7 +368,7 @@ def answers_to_others(opened: Iterable[Run], sources: Sources, known: Sequence[R
             found = unasked(case, known) if case.ledger.count else []
             counts.update((one.state == "open", one.why) for one in found if one.state != "unknown")
     for (is_open, why), count in sorted(counts.items(), reverse=True):
-        told = one_line(f"{count} recorded answers count for nothing now: {why}", 300)
+        told = one_line(f"of no use now: {counted(count, 'recorded answer')}; {why}", 300)
         if is_open:
             fix = "ask again, or undo the change; sciagent ledger prune RUNS lists them"
             yield Line("verdicts", "warning", told, fix)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..judging.draws import MOST_DRAWS
-from ..text import clean, one_line
+from ..text import clean, counted, one_line
 from .common import PATH, cases_of, rubrics_of, sources_of, warn
 from .desk import with_options
 from .settings import flag_set, path_set, paths_set, words_set
@@ -183,11 +183,15 @@ def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, **given: Any
         lines += handed_out(case, requests, judge)
         tasks.append(case.task)
         fact = {"code": run_code(case), "run": label, "questions": len(requests)}
-        told.each("runs", fact, *([f"  run {fact['code']}: {label}, {len(requests)} open"] if requests else []))
+        told.each(
+            "runs",
+            fact,
+            *([f"  run {fact['code']}: {label}, {counted(len(requests), 'open question')}"] if requests else []),
+        )
     write_atomically(output, "".join(f"{line}\n" for line in lines))
     remember(asked.exports, Export(time=now(), options=asked.options, questions=tuple(out)))
     told.say(
-        f"{len(out)} open questions in {len(lines)} prompts, written to {output}",
+        f"{counted(len(out), 'open question')} in {counted(len(lines), 'prompt')}, written to {output}",
         questions=len(out),
         prompts=len(lines),
         path=str(output),
@@ -248,7 +252,8 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
     }
     told.say(json.dumps(summary), **summary, open=found.open)
     if found.open:
-        click.echo(f"{found.open} questions of {asked.judge.label} are still open (sciagent ledger export)", err=True)
+        left = counted(found.open, "open question")
+        click.echo(f"left: {left} to {asked.judge.label} (sciagent ledger export)", err=True)
     if read.refused:
         return EXIT_BAD_LINES
     return EXIT_NOT_TAKEN if stale or set(found.counts) - {"assessed"} else 0
@@ -316,7 +321,7 @@ def _tell_refused(told: Told, refused: Sequence[SciagentError]) -> None:
         if number < _TOLD:
             click.echo(line, err=True)
     if len(refused) > _TOLD:
-        click.echo(f"and {len(refused) - _TOLD} lines more that can't be read as answers", err=True)
+        click.echo(f"and {counted(len(refused) - _TOLD, 'line')} more that can't be read as answers", err=True)
 
 
 # ---- answers that fit no question

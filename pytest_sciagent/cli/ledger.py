@@ -174,15 +174,15 @@ def ledger_prune(
         if yes and keys:
             ledger = sources.ledger_of(case.run.path)
             target = move_out(ledger, case.run.manifest, case.ledger.entries, keys)
-            told.say(f"moved: {len(keys)} answers about {case.run.label} to {target}")
+            told.say(f"moved: {counted(len(keys), 'answer')} about {case.run.label} to {target}")
     for line, facts in _stale_lines(found):
         told.document["answers"] += facts
         if not told.as_json:
             click.echo(line)
     kept = len(found) - moved
-    end = "moved" if yes else "found (move them out of the ledger with --yes)"
+    end = "moved" if yes else "found (--yes moves them out of the ledger)"
     more = f"; {kept} more can't be told from here and stay" if kept else ""
-    told.say(f"{moved} stale answers {end}{more}", stale=moved, kept=kept, removed=yes)
+    told.say(f"{counted(moved, 'stale answer')} {end}{more}", stale=moved, kept=kept, removed=yes)
 
 
 def _stale_lines(found: Sequence[Unasked]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -192,7 +192,7 @@ def _stale_lines(found: Sequence[Unasked]) -> Iterator[tuple[str, list[dict[str,
         by_why.setdefault((one.state, one.why), []).append(one)
     for (state, why), group in sorted(by_why.items()):
         told = {"open": "open again", "answered": "answered anew", "gone": "gone", "unknown": "stays"}[state]
-        yield clean(f"{len(group)} answers ({told}): {why}"), []
+        yield clean(f"{counted(len(group), 'answer')} ({told}): {why}"), []
         places: dict[str, list[Unasked]] = {}
         for one in group:
             places.setdefault(f"{one.run} {one.entry.finding or 'run'}", []).append(one)

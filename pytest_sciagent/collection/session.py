@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..text import one_line
+from ..text import counted, one_line
 from .state import STATE, SessionState, usage_errors
 
 Source = pytest.Config.ArgsSource
@@ -76,7 +76,7 @@ def _from(rootdir: Path, folder: Path) -> str:
 
 
 def _answers(count: int) -> str:
-    return "no answer yet" if count == 0 else f"{count} answer{'' if count == 1 else 's'}"
+    return "no answer yet" if count == 0 else counted(count, "answer")
 
 
 def ask_before_items(config: pytest.Config, selected: Collection[str], collection_failed: bool = False) -> None:

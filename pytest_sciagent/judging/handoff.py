@@ -17,13 +17,13 @@ from ..digest import sha256_json
 from ..documents import plain_json, read_text
 from ..errors import SciagentError
 from ..models import JudgeIdentity, JudgeUsage, LedgerEntry
+from ..models.handoff import Asks, PromptLine
 from ..text import one_line
-from .clients import Reply
+from .clients import Prompt, Reply
 from .layouts import shared_prompt
 from .requests import AnswerContext, Request
 from .settle import settle
 
-SCHEMA = "sciagent-handoff/1"
 Layout = Literal["item", "finding"]
 LAYOUTS: tuple[Layout, ...] = ("item", "finding")
 _FORM = 'an answer is {"id": KEY, "answer": {...}} or {"keys": {...}, "answers": {criterion: {...}}}'
@@ -63,53 +63,37 @@ def export_lines(requests: Sequence[Request], judge: JudgeIdentity, about: About
         yield _grouped_line(group, judge, about)
 
 
-def _asks(requests: Sequence[Request], about: About | None) -> dict[str, Any]:
-    """What a line asks, for its reader: in no digest, and ignored where it comes back with an answer."""
+def _asks(requests: Sequence[Request], about: About | None) -> Asks:
+    """What a line asks, for its reader: ignored where it comes back with an answer."""
     finding = requests[0].finding
     title = about.titles.get(finding) if about is not None and finding is not None else None
-    return {
-        "task": about.task if about is not None else None,
-        "run": about.run if about is not None else None,
-        "finding": finding,
-        "title": None if title is None else one_line(title, 200),
-        "criteria": [request.criterion_id for request in requests],
-    }
+    return Asks(
+        task=about.task if about is not None else None,
+        run=about.run if about is not None else None,
+        finding=finding,
+        title=None if title is None else one_line(title, 200),
+        criteria=tuple(request.criterion_id for request in requests),
+    )
 
 
 def _line(request: Request, judge: JudgeIdentity, about: About | None) -> str:
     prompt = request.make_prompt()
-    return _dump(
-        {
-            "schema": SCHEMA,
-            "id": request.key(judge),
-            "kind": request.kind,
-            "asks": _asks([request], about),
-            "system": prompt.system,
-            "user": f"{prompt.shared}\n{prompt.last}".lstrip("\n"),
-            "answer_schema": prompt.schema,
-        }
-    )
+    user = f"{prompt.shared}\n{prompt.last}".lstrip("\n")
+    return _dump(request.key(judge), request.kind, _asks([request], about), None, prompt, user)
 
 
 def _grouped_line(group: Sequence[Request], judge: JudgeIdentity, about: About | None) -> str:
     prompt = shared_prompt({request.criterion_id: request.make_prompt() for request in group})
     keys = {request.criterion_id: request.key(judge) for request in group}
-    return _dump(
-        {
-            "schema": SCHEMA,
-            "id": sha256_json(sorted(keys.values())),
-            "kind": "criteria",
-            "asks": _asks(group, about),
-            "keys": keys,
-            "system": prompt.system,
-            "user": f"{prompt.shared}\n{prompt.last}",
-            "answer_schema": prompt.schema,
-        }
+    id = sha256_json(sorted(keys.values()))
+    return _dump(id, "criteria", _asks(group, about), keys, prompt, f"{prompt.shared}\n{prompt.last}")
+
+
+def _dump(id: str, kind: str, asks: Asks, keys: dict[str, str] | None, prompt: Prompt, user: str) -> str:
+    line = PromptLine(
+        id=id, kind=kind, asks=asks, keys=keys, system=prompt.system, user=user, answer_schema=prompt.schema
     )
-
-
-def _dump(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(line.as_json(), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
 from ..gates.setup import baseline_of, calibrations_of, make_gates
-from ..text import one_line
+from ..text import counted, one_line
 from .junit import tell_junit
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Board:
         tested = (self._by_nodeid[nodeid] for nodeid in self._tested() if nodeid in self._by_nodeid)
         yield from unfinished_tasks(self.state.case_of(index).task for index in tested if index.state == "sound")
         for why, count in sorted(self._open_again.items()):
-            yield f"{count} question{'s' if count > 1 else ''} about runs: {why}"
+            yield f"{counted(count, 'question')} about runs: {why}"
         scoring = self.state.scoring_rubrics
         others = [rubric.id for rubric in self.state.rubrics if rubric not in scoring]
         if others:

@@ -182,12 +182,9 @@ def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, **given: Any
         out += [Exported(run=label, **request.asked(judge).model_dump()) for request in requests]
         lines += handed_out(case, requests, judge)
         tasks.append(case.task)
-        fact = {"code": run_code(case), "run": label, "questions": len(requests)}
-        told.each(
-            "runs",
-            fact,
-            *([f"  run {fact['code']}: {label}, {counted(len(requests), 'open question')}"] if requests else []),
-        )
+        code, count = run_code(case), len(requests)
+        line = f"  run {code}: {label}, {counted(count, 'open question')}"
+        told.each("runs", {"code": code, "run": label, "questions": count}, *([line] if requests else []))
     write_atomically(output, "".join(f"{line}\n" for line in lines))
     remember(asked.exports, Export(time=now(), options=asked.options, questions=tuple(out)))
     told.say(

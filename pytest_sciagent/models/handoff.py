@@ -25,7 +25,7 @@ class Asks(Model):
 
 
 class PromptLine(Model):
-    """One prompt. What answers it refers to it by `id`; in a line of kind `criteria`, by the `keys` of its questions."""
+    """One prompt. An answer refers to it by `id`; to one of kind `criteria`, by the `keys` of its questions."""
 
     schema_: Literal["sciagent-handoff/1"] = Field("sciagent-handoff/1", alias="schema")
     id: Sha256

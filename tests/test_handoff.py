@@ -18,7 +18,7 @@ from sample import QUOTE, WEIGHTS, Cohort, answer, outcomes
 from pytest_sciagent.judging.handoff import read_answers
 from pytest_sciagent.schemas import schemas
 
-NOTHING_WRONG = {"stale": 0, "bad_lines": 0, "unchanged": 0, "replaced": 0}
+NOTHING_WRONG = {"stale": 0, "bad_lines": 0, "unchanged": 0, "replaced": 0, "older": 0}
 AS = ("--as", "me", "--rubric", "small")
 
 
@@ -73,6 +73,10 @@ def test_export_import_and_replay(cohort: Cohort) -> None:
     code, told, err = take_in(cohort, [reply(criterion, 0), reply(criterion, 0.5)])
     assert (code, told["replaced"]) == (0, 1)
     assert err == "in.jsonl:2: another answer to the question of line 1; the later one counts\n"
+    before = record.read_bytes()
+    code, told, err = take_in(cohort, [reply(criterion, 0) | {"answered_at": "2001-02-03T04:05:06Z"}])
+    assert (code, told["older"], record.read_bytes()) == (1, 1, before)
+    assert err.startswith("alpha/t1 finding_1 ev.full: another answer, given later (20")
 
 
 def test_prompts_name_neither_system_nor_other_judges(cohort: Cohort) -> None:

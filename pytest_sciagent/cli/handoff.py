@@ -204,6 +204,7 @@ class _TakenIn:
     counts: dict[str, int] = field(default_factory=dict)
     unchanged: int = 0
     replaced: int = 0
+    older: int = 0
     open: int = 0
     present: dict[tuple[str, str, str, str | None], Request] = field(default_factory=dict)
 
@@ -245,6 +246,7 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
         "bad_lines": len(read.refused),
         "unchanged": found.unchanged,
         "replaced": found.replaced,
+        "older": found.older,
         **dict(sorted(found.counts.items())),
     }
     told.say(json.dumps(summary), **summary, open=found.open)
@@ -253,7 +255,7 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
         click.echo(f"left: {left} to {asked.judge.label} (sciagent ledger export)", err=True)
     if read.refused:
         return EXIT_BAD_LINES
-    return EXIT_NOT_TAKEN if stale or set(found.counts) - {"assessed"} else 0
+    return EXIT_NOT_TAKEN if stale or found.older or set(found.counts) - {"assessed"} else 0
 
 
 def _take_in(told: Told, asked: _Given, case: Case, given: Sequence[Answer], found: _TakenIn) -> None:
@@ -274,9 +276,14 @@ def _take_in(told: Told, asked: _Given, case: Case, given: Sequence[Answer], fou
         else:
             _tell_unusable(told, case, entry)
     known = {entry.key: entry for entry in case.ledger.entries if entry.settles}
-    new = [entry for entry in usable if entry.key not in known or _said(known[entry.key]) != _said(entry)]
-    found.unchanged += len(usable) - len(new)
+    other = [entry for entry in usable if entry.key not in known or _said(known[entry.key]) != _said(entry)]
+    new = [entry for entry in other if entry.key not in known or known[entry.key].time <= entry.time]
+    found.unchanged += len(usable) - len(other)
+    found.older += len(other) - len(new)
     found.replaced += len({entry.key for entry in new} & known.keys())
+    for entry in other:
+        if entry not in new:
+            _tell(told, f"{_place(case, entry)}: another answer, given later ({known[entry.key].time}), is recorded")
     if new:
         merged = merge_entries(case.ledger.entries, new)
         written = write_record(asked.sources.ledger_of(case.run.path), case.run.manifest, merged)
@@ -291,14 +298,22 @@ def _said(entry: LedgerEntry) -> object:
     return entry.status, entry.anchors, entry.answer, entry.reason, citations
 
 
+def _place(case: Case, entry: LedgerEntry) -> str:
+    return f"{case.run.label} {entry.finding or 'run'} {entry.criterion_id}"
+
+
+def _tell(told: Told, text: str) -> None:
+    """Tell of something that was not taken."""
+    line = clean(text, 2000)
+    told.each("not_taken", line)
+    click.echo(line, err=True)
+
+
 def _tell_unusable(told: Told, case: Case, entry: LedgerEntry) -> None:
     from ..judging.settle import missing_quotes
 
-    who = f"{case.run.label} {entry.finding or 'run'} {entry.criterion_id}"
     why = f"{missing_quotes(entry.citations, case.quotes)}: " if entry.status == "unverified" else ""
-    line = clean(f"{who}: {entry.status}: {why}{entry.reason}", 800)
-    told.each("not_taken", line)
-    click.echo(line, err=True)
+    _tell(told, clean(f"{_place(case, entry)}: {entry.status}: {why}{entry.reason}", 800))
 
 
 def _tell_repeated(path: Path, given: Sequence[Answer]) -> None:
@@ -348,9 +363,7 @@ def _tell_stale(
             why = f"no such prompt (any more): {one_line(answer.key, 80)}. {_UNKNOWN}"
         reasons.setdefault(why, []).append(answer.line)
     for why, lines in reasons.items():
-        line = clean(f"{path}:{lines[0]}{_and_more(lines)}: {why}", 2000)
-        told.each("not_taken", line)
-        click.echo(line, err=True)
+        _tell(told, f"{path}:{lines[0]}{_and_more(lines)}: {why}")
 
 
 _UNKNOWN = (

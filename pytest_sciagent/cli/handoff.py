@@ -3,154 +3,37 @@
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..judging.draws import MOST_DRAWS
-from ..text import clean, counted, one_line
-from .common import PATH, cases_of, rubrics_of, sources_of, warn
+from ..text import clean, counted
+from .common import PATH, cases_of, warn
 from .desk import with_options
-from .settings import flag_set, path_set, paths_set, words_set
+from .handed import OPTIONS, WHO, Given
+from .strays import Place, why_strays
 from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..errors import SciagentError
-    from ..evaluation import Case, Sources
-    from ..judging.exports import Export, Exported, ExportOptions
+    from ..evaluation import Case
+    from ..judging.exports import Exported
     from ..judging.handoff import Answer
     from ..judging.requests import Request
-    from ..models import JudgeIdentity, LedgerEntry, Rubric
+    from ..models import LedgerEntry
 
 EXIT_NOT_TAKEN = 1
 EXIT_BAD_LINES = 4
 _TOLD = 20
 """Lines of one kind that are told one by one."""
 
-OPTIONS = (
-    click.option(
-        "--tasks",
-        multiple=True,
-        type=PATH,
-        default=paths_set("tasks"),
-        help="Where tasks are looked up first (repeatable; default: as set).",
-    ),
-    click.option(
-        "--ledger",
-        "folder",
-        type=PATH,
-        default=path_set("ledger"),
-        help="Ledger folder (default: as set, else verdicts/ beside the runs).",
-    ),
-    click.option(
-        "--rubric",
-        "rubrics",
-        multiple=True,
-        default=words_set("rubric"),
-        help="Rubric by name or file (repeatable; default: as set, else truthinsight).",
-    ),
-    click.option(
-        "--templates",
-        type=PATH,
-        default=path_set("templates"),
-        metavar="DIR",
-        help="Prompt templates of your own (--sciagent-templates; default: as set).",
-    ),
-)
-_WHO = (
-    click.option("--as", "name", required=True, metavar="NAME", help="Who answers, as it will be recorded."),
-    click.option(
-        "--layout",
-        type=click.Choice(["item", "finding"]),
-        default="item",
-        show_default=True,
-        help="One line for each question, or for each finding; give export and import the same.",
-    ),
-    click.option(
-        "--canary",
-        is_flag=True,
-        default=flag_set("canary"),
-        help="One more question a finding, which nothing can meet: a judge that gives credit for it obeys the "
-        "material.",
-    ),
-    click.option(
-        "--draw",
-        type=click.IntRange(1, MOST_DRAWS),
-        default=1,
-        show_default=True,
-        help="Which answer of NAME to the same questions this is: from 2 on, to those about criteria only "
-        "(see --sciagent-draws).",
-    ),
-)
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What both commands are given, and what follows from it."""
-
-    options: ExportOptions
-    judge: JudgeIdentity
-    rubrics: list[Rubric]
-    sources: Sources
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        layout: Any,
-        draw: int,
-        canary: bool,
-        rubrics: tuple[str, ...],
-        templates: Path | None,
-        tasks: tuple[Path, ...],
-        folder: Path | None,
-    ) -> _Given:
-        from ..judging.exports import ExportOptions
-        from ..judging.handoff import handoff_identity
-
-        options = ExportOptions(
-            name=name,
-            layout=layout,
-            draw=draw,
-            canary=canary,
-            rubrics=rubrics,
-            templates=None if templates is None else str(templates),
-            tasks=tuple(map(str, tasks)),
-            ledger=None if folder is None else str(folder),
-        )
-        sources = sources_of(tasks, folder, templates, canary=canary)
-        return cls(options, handoff_identity(name, layout), rubrics_of(rubrics), sources)
-
-    @property
-    def exports(self) -> Path:
-        """Where exports are remembered."""
-        from ..judging.exports import FOLDER
-
-        return self.sources.rootdir / ".sciagent" / FOLDER
-
-    def questions(self, case: Case) -> list[Request]:
-        """The questions of a run, of one draw: what is asked about the run, and the canary, is asked once."""
-        return list(_questions(case, self.rubrics, self.judge, self.options.draw))
-
-
-def _questions(case: Case, rubrics: list[Rubric], judge: JudgeIdentity, draw: int) -> Iterator[Request]:
-    from ..judging.judge import RecordedJudge
-    from ..models import CANARY
-
-    for request in case.requests(rubrics, RecordedJudge(judge)):
-        if draw == 1:
-            yield request
-        elif request.kind == "criterion" and request.criterion_id != CANARY:
-            yield replace(request, draw=draw)
-
 
 @click.command("export")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@with_options(*OPTIONS, *_WHO)
+@with_options(*OPTIONS, *WHO)
 @click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
 @tells("ledger-export", "runs")
 def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, **given: Any) -> None:
@@ -171,7 +54,7 @@ def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, **given: Any
     from ..ledger.store import write_atomically
     from ..tasks import unfinished_tasks
 
-    asked = _Given.of(**given)
+    asked = Given.of(**given)
     judge = asked.judge
     lines: list[str] = []
     tasks = []
@@ -206,13 +89,13 @@ class _TakenIn:
     replaced: int = 0
     older: int = 0
     open: int = 0
-    present: dict[tuple[str, str, str, str | None], Request] = field(default_factory=dict)
+    present: dict[Place, Request] = field(default_factory=dict)
 
 
 @click.command("import")
 @click.argument("answers", type=PATH)
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@with_options(*OPTIONS, *_WHO)
+@with_options(*OPTIONS, *WHO)
 @tells("ledger-import", "written", "not_taken")
 def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: Any) -> int:
     """Take the ANSWERS (JSON lines) to exported prompts of RUNS into the ledger.
@@ -230,7 +113,7 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
     """
     from ..judging.handoff import read_answers
 
-    asked = _Given.of(**given)
+    asked = Given.of(**given)
     read = read_answers(answers)
     _tell_repeated(answers, read.given)
     found = _TakenIn()
@@ -239,7 +122,8 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
         _take_in(told, asked, case, read.given, found)
     stale = [answer for answer in read.given if answer.key not in found.taken]
     _tell_refused(told, read.refused)
-    _tell_stale(told, answers, runs, asked, stale, found, cases)
+    for why in why_strays(answers, runs, asked, stale, found.present, cases):
+        _tell(told, why)
     summary = {
         "answers": len(read.given),
         "stale": len(stale),
@@ -258,12 +142,12 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
     return EXIT_NOT_TAKEN if stale or found.older or set(found.counts) - {"assessed"} else 0
 
 
-def _take_in(told: Told, asked: _Given, case: Case, given: Sequence[Answer], found: _TakenIn) -> None:
+def _take_in(told: Told, asked: Given, case: Case, given: Sequence[Answer], found: _TakenIn) -> None:
     """Record what answers say of one run."""
     from ..judging.handoff import open_requests, settle_answers
     from ..ledger import merge_entries, write_record
 
-    requests = asked.questions(case)
+    requests = list(asked.questions(case))
     for request in requests:
         found.present[case.run.label, request.kind, request.criterion_id, request.finding] = request
     entries, keys = settle_answers(given, requests, asked.judge, case.answers)
@@ -334,82 +218,3 @@ def _tell_refused(told: Told, refused: Sequence[SciagentError]) -> None:
             click.echo(line, err=True)
     if len(refused) > _TOLD:
         click.echo(f"and {counted(len(refused) - _TOLD, 'line')} more that can't be read as answers", err=True)
-
-
-# ---- answers that fit no question
-
-
-def _tell_stale(
-    told: Told,
-    path: Path,
-    runs: tuple[Path, ...],
-    asked: _Given,
-    stale: Sequence[Answer],
-    found: _TakenIn,
-    cases: Sequence[Case],
-) -> None:
-    """Why answers fit no question now, each reason once."""
-    from ..judging.exports import remembered
-
-    known = remembered(asked.exports, {answer.key for answer in stale})
-    guessed = _guesses(asked, cases, {answer.key for answer in stale if answer.key not in known})
-    reasons: dict[str, list[int]] = {}
-    for answer in stale:
-        if answer.key in known:
-            why = _why_stale(*known[answer.key], path, runs, asked, found)
-        elif answer.key in guessed:
-            why = _elsewhere(guessed[answer.key], path, runs)
-        else:
-            why = f"no such prompt (any more): {one_line(answer.key, 80)}. {_UNKNOWN}"
-        reasons.setdefault(why, []).append(answer.line)
-    for why, lines in reasons.items():
-        _tell(told, f"{path}:{lines[0]}{_and_more(lines)}: {why}")
-
-
-_UNKNOWN = (
-    "No export from this folder has it; give import the RUNS, --as, --layout, --rubric, --templates, --tasks, --canary "
-    "and --draw that export had"
-)
-
-
-def _and_more(lines: Sequence[int]) -> str:
-    return f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
-
-
-def _why_stale(
-    export: Export, question: Exported, path: Path, runs: tuple[Path, ...], asked: _Given, found: _TakenIn
-) -> str:
-    from ..judging.earlier import changes
-
-    if export.options != asked.options:
-        return _elsewhere(export.options, path, runs)
-    request = found.present.get((question.run, question.kind, question.criterion_id, question.finding))
-    if request is None:
-        what = f"{question.criterion_id} of {question.finding or 'the run'}"
-        return f"exported {export.time}, but {what} in {question.run} is no question of these RUNS now"
-    changed = ", ".join(changes(question, request)) or "how questions are made"
-    return f"exported {export.time}, but the prompt is another one now; changed since: {changed}. Export it again"
-
-
-def _elsewhere(options: ExportOptions, path: Path, runs: Iterable[Path]) -> str:
-    words = ["sciagent", "ledger", "import", str(path), *map(str, runs), *options.arguments()]
-    who = f"exported as {one_line(options.name, 80)!r} with layout {options.layout}"
-    return f"{who}, under other options than these; to take it in: {' '.join(map(shlex.quote, words))}"
-
-
-def _guesses(asked: _Given, cases: Sequence[Case], keys: set[str]) -> dict[str, ExportOptions]:
-    """Under which other layout, or name that is recorded, questions have these keys."""
-    from ..judging.handoff import LAYOUTS, handoff_identity
-
-    found: dict[str, ExportOptions] = {}
-    recorded = {judge.model for case in cases for judge in case.ledger.judges().values() if judge.kind == "handoff"}
-    names = dict.fromkeys([asked.options.name, *sorted(recorded)])
-    for name, layout in ((name, layout) for name in names for layout in LAYOUTS) if keys else ():
-        judge = handoff_identity(name, layout)
-        options = asked.options.model_copy(update={"name": name, "layout": layout})
-        for case in cases:
-            for request in _questions(case, asked.rubrics, judge, options.draw):
-                key = request.key(judge)
-                if key in keys:
-                    found.setdefault(key, options)
-    return found

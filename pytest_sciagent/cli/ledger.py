@@ -12,7 +12,8 @@ import click
 from ..text import clean, counted
 from .common import PATH, cases_of, rubrics_of, sources_of
 from .desk import with_options
-from .handoff import OPTIONS, ledger_export, ledger_import
+from .handed import OPTIONS
+from .handoff import ledger_export, ledger_import
 from .settings import flag_set
 from .told import Told, tells
 

@@ -46,7 +46,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return [line for imported in config.stash[STATE].imported for line in imported.header()]
+    from .collection.session import ledgers_read
+
+    state = config.stash[STATE]
+    return [*(line for imported in state.imported for line in imported.header()), *ledgers_read(state)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

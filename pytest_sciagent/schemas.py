@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from .models import Label, LedgerFile, Reference, Rubric, RunManifest, Source, TaskManifest
 from .models.calibration import Calibration
 from .models.examples import ExamplesFile
+from .models.handoff import PromptLine
 from .models.line import VerdictLine
 from .models.prior_art import PriorArt
 from .models.probe import Probe
@@ -34,6 +35,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     "results": ResultsFile,
     "verdict": VerdictLine,
     "label": Label,
+    "handoff": PromptLine,
     "calibration": Calibration,
     "examples": ExamplesFile,
     "weights": WeightsFile,

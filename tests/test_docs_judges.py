@@ -1,4 +1,4 @@
-"""The formats that docs/judges.md gives are those that the program takes, and its options exist."""
+"""The formats that docs/handoff.md gives are those that the program takes, and the options of docs/judges.md exist."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from sample import QUOTE, Cohort, outcomes
 from pytest_sciagent.cli.settings import known_names
 from pytest_sciagent.judging.openai_client import OpenAIParameters
 
-DOCS = (Path(__file__).parent.parent / "docs" / "judges.md").read_text()
-SINGLE, GROUPED = (json.loads(block) for block in re.findall(r"```json\n(.*?)\n```", DOCS))
+PAGES = Path(__file__).parent.parent / "docs"
+DOCS = (PAGES / "judges.md").read_text()
+HANDOFF = (PAGES / "handoff.md").read_text()
+SINGLE, GROUPED = (json.loads(block) for block in re.findall(r"```json\n(.*?)\n```", HANDOFF))
 
 
 def prompts(cohort: Cohort, layout: str) -> list[dict[str, Any]]:
@@ -35,7 +37,10 @@ def take(cohort: Cohort, layout: str, answers: list[dict[str, Any]]) -> dict[str
 def test_an_answer_to_one_question_is_taken_as_written(cohort: Cohort) -> None:
     cohort.run(findings=1)
     asked = [p for p in prompts(cohort, "item") if p["kind"] == "criterion"]
-    assert {"id", "kind", "system", "user", "answer_schema"} <= asked[0].keys()
+    fields = {
+        name for row in re.findall(r"^\| (`.*?) \|", HANDOFF, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    assert fields == asked[0].keys() - {"schema"} | {"keys"}
     SINGLE["answer"]["citations"][0]["quote"] = QUOTE
     assert take(cohort, "item", [SINGLE | {"id": p["id"]} for p in asked])["assessed"] == 4
     as_text = [{"id": p["id"], "answer": json.dumps(SINGLE["answer"])} for p in asked]

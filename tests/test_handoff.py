@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,10 @@ import jsonschema
 import pytest
 from sample import QUOTE, WEIGHTS, Cohort, answer, outcomes
 
+from pytest_sciagent.judging.handoff import read_answers
+from pytest_sciagent.schemas import schemas
+
+NOTHING_WRONG = {"stale": 0, "bad_lines": 0, "unchanged": 0, "replaced": 0, "older": 0}
 AS = ("--as", "me", "--rubric", "small")
 
 
@@ -48,19 +55,35 @@ def test_export_import_and_replay(cohort: Cohort) -> None:
     assert sorted(line["kind"] for line in lines) == ["criterion"] * 8 + ["grouping", "plan", "plan"]
     assert len({line["id"] for line in lines}) == 11
     code, told, err = take_in(cohort, [reply(line) for line in lines])
-    assert (code, told, err) == (0, {"answers": 11, "stale": 0, "assessed": 11}, "")
+    assert (code, told, err) == (0, NOTHING_WRONG | {"answers": 11, "assessed": 11}, "")
     found = cohort.results("--sciagent-run=runs", "--sciagent-profile=truthinsight", code=0)
     assert found["judge"] == {"kind": "handoff", "model": "me", "parameters": {"layout": "item"}}
     assert found["runs"][0]["score"] == {"low": 86, "high": 96}
     assert export(cohort) == []
     again = cohort.results("--sciagent-run=runs", "--sciagent-judge=handoff:me", code=0)
     assert again["judge"] == found["judge"]
+    # Taken in once more, later or with a new time, it is the same record.
+    record = cohort.root / "verdicts" / "alpha" / "t1.json"
+    before = record.read_bytes()
+    later = [reply(line) | {"answered_at": "2036-01-02T03:04:05Z"} for line in lines]
+    code, told, err = take_in(cohort, later)
+    assert (code, told, err) == (0, NOTHING_WRONG | {"answers": 11, "assessed": 11, "unchanged": 11}, "")
+    assert record.read_bytes() == before
+    criterion = next(line for line in lines if line["kind"] == "criterion")
+    code, told, err = take_in(cohort, [reply(criterion, 0), reply(criterion, 0.5)])
+    assert (code, told["replaced"]) == (0, 1)
+    assert err == "in.jsonl:2: another answer to the question of line 1; the later one counts\n"
+    before = record.read_bytes()
+    code, told, err = take_in(cohort, [reply(criterion, 0) | {"answered_at": "2001-02-03T04:05:06Z"}])
+    assert (code, told["older"], record.read_bytes()) == (1, 1, before)
+    assert err.startswith("alpha/t1 finding_1 ev.full: another answer, given later (20")
 
 
 def test_prompts_name_neither_system_nor_other_judges(cohort: Cohort) -> None:
     cohort.run("secretsystem")
     cohort.record()
-    text = json.dumps(export(cohort))
+    lines = export(cohort)
+    text = json.dumps(lines)
     assert "secretsystem" not in text
     assert "tester" not in text
     assert str(cohort.root) not in text
@@ -88,7 +111,8 @@ def test_the_layouts_are_different_judges(cohort: Cohort) -> None:
     take_in(cohort, [reply(line) for line in export(cohort)])
     assert export(cohort, "--layout=finding")
     code, told, err = take_in(cohort, [reply(line) for line in export(cohort, "--layout=item")][:0])
-    assert (code, told, err) == (0, {"answers": 0, "stale": 0}, "")
+    assert (code, told) == (0, NOTHING_WRONG | {"answers": 0})
+    assert err == ""
 
 
 def test_answers_that_can_not_be_used_are_told_and_asked_for_again(cohort: Cohort) -> None:
@@ -103,8 +127,11 @@ def test_answers_that_can_not_be_used_are_told_and_asked_for_again(cohort: Cohor
     ]
     code, told, err = take_in(cohort, back)
     assert code == 1
-    assert told == {"answers": 4, "stale": 0, "invalid": 3, "unverified": 1}
-    assert err.splitlines()[0].startswith("alpha/t1 finding_1 ev.full: unverified: ")
+    assert told == NOTHING_WRONG | {"answers": 4, "invalid": 3, "unverified": 1}
+    first = err.splitlines()[0]
+    assert first.startswith("alpha/t1 finding_1 ev.full: unverified: ")
+    assert "'no such words at all' in output/Result.md: these words do not stand there; a quote counts where" in first
+    assert "left: 5 open questions to handoff:me" in err
     assert "contradictory" in err
     assert "not_json" in err
     assert "wrong_shape" in err
@@ -117,8 +144,6 @@ def test_answers_that_can_not_be_used_are_told_and_asked_for_again(cohort: Cohor
 def test_an_answer_to_another_prompt_is_stale(cohort: Cohort) -> None:
     path = cohort.run("alpha", findings=1)
     lines = export(cohort)
-    import shutil
-
     shutil.rmtree(path)
     cohort.run(
         "alpha",
@@ -129,8 +154,14 @@ def test_an_answer_to_another_prompt_is_stale(cohort: Cohort) -> None:
     code, told, err = take_in(cohort, [reply(line) for line in lines])
     assert code == 1
     assert told["stale"] == len(lines)
-    assert "in.jsonl:1: no such prompt (any more): " in err
+    told = "exported 20??-*, but the prompt is another one now; changed since: %s. Export it again"
+    assert fnmatch(err.splitlines()[0], f"in.jsonl:1: {told}" % "the findings' text")
+    assert fnmatch(err.splitlines()[1], f"in.jsonl:2 (and 3 more): {told}" % "what is shown of the run")
     assert not (cohort.root / "verdicts").exists()
+    shutil.rmtree(cohort.root / ".sciagent")  # as it is in another checkout
+    code, told, err = take_in(cohort, [reply(line) for line in lines[:1]])
+    assert (code, told["stale"]) == (1, 1)
+    assert f"in.jsonl:1: no such prompt (any more): {lines[0]['id']}. No export from this folder has it" in err
 
 
 def test_prompts_change_with_the_rubric_but_not_with_weights(cohort: Cohort) -> None:
@@ -149,27 +180,92 @@ def test_prompts_change_with_the_rubric_but_not_with_weights(cohort: Cohort) -> 
     ("line", "message"),
     [
         ("{not json", "in.jsonl:2: not readable as JSON: *"),
-        ('{"id": "a"}', 'in.jsonl:2: an answer is {"id": KEY*'),
-        ('{"id": 5, "answer": {}}', 'in.jsonl:2: an answer is {"id": KEY*'),
-        ('{"keys": {}, "answers": {"ev.full": {}}}', 'in.jsonl:2: an answer is {"id": KEY*'),
-        ('{"keys": [], "answers": {}}', 'in.jsonl:2: an answer is {"id": KEY*'),
-        ('{"id": "a", "answer": {}, "answered_at": 5}', 'in.jsonl:2: an answer is {"id": KEY*'),
-        ('{"id": "a", "answer": {}, "answered_at": "yesterday"}', 'in.jsonl:2: an answer is {"id": KEY*'),
-        ("[1]", 'in.jsonl:2: an answer is {"id": KEY*'),
+        ('{"id": "a"}', 'in.jsonl:2: an answer is {"id": KEY*; missing: answer'),
+        ('{"id": 5, "answer": {}}', 'in.jsonl:2: an answer is {"id": KEY*; missing: a text as id'),
+        ('{"zero": true}', 'in.jsonl:2: an answer is {"id": KEY*; missing: id and answer'),
+        ('{"keys": {}, "answers": {"ev.full": {}}}', "in.jsonl:2: answers 'ev.full', which keys does not hold"),
+        ('{"keys": {"a": 5}, "answers": {"a": {}}}', "in.jsonl:2: answers 'a', which keys does not hold"),
+        ('{"keys": [], "answers": {}}', "in.jsonl:2: *keys is copied from the exported line"),
+        ('{"keys": {}, "answers": []}', "in.jsonl:2: *keys is copied from the exported line"),
+        ('{"id": "a", "answer": {}, "answered_at": 5}', "in.jsonl:2: answered_at is a time such as *, not 5"),
+        (
+            '{"id": "a", "answer": {}, "answered_at": "yesterday"}',
+            "in.jsonl:2: answered_at is a time *'yesterday'",
+        ),
+        ("[1]", 'in.jsonl:2: an answer is {"id": KEY*; this is no object'),
         ('{"id": "a", "id": "b", "answer": 1}', "in.jsonl:2: not readable as JSON: duplicate key 'id'"),
     ],
 )
-def test_a_broken_line_of_answers_is_told_by_its_number(cohort: Cohort, line: str, message: str) -> None:
-    cohort.run("alpha", findings=1)
-    good = json.dumps(reply(export(cohort)[0]))
-    Path("in.jsonl").write_text(f"{good}\n{line}\n")
-    code, out, err = cohort.sciagent("ledger", "import", "in.jsonl", "runs", *AS)
-    assert code == 4
-    assert out == ""
-    import fnmatch
+def test_a_broken_line_of_answers_is_told_by_its_number_and_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = '{"id": "k", "answer": {}}'
+    Path("in.jsonl").write_text(f"{good}\n{line}\n\n{good}\n")
+    read = read_answers(Path("in.jsonl"))
+    assert [(answer.key, answer.line) for answer in read.given] == [("k", 1), ("k", 4)]
+    (told,) = map(str, read.refused)
+    assert fnmatch(told, message.replace("[", "[[]")), told
 
-    assert fnmatch.fnmatch(err.strip(), f"sciagent: {message}".replace("[", "[[]")), err
-    assert not (cohort.root / "verdicts").exists()
+
+def test_good_lines_are_taken_where_others_are_broken(cohort: Cohort) -> None:
+    cohort.run("alpha", findings=1)
+    lines = [json.dumps(reply(line)) for line in export(cohort)]
+    Path("in.jsonl").write_text("\n".join([lines[0], "{not json", *lines[1:]]))
+    code, out, err = cohort.sciagent("ledger", "import", "in.jsonl", "runs", *AS)
+    assert (code, json.loads(out.splitlines()[-1])) == (
+        4,
+        NOTHING_WRONG | {"answers": 5, "assessed": 5, "bad_lines": 1},
+    )
+    assert err.startswith("in.jsonl:2: not readable as JSON: ")
+    assert export(cohort) == []
+
+
+def test_a_line_says_what_it_asks_and_may_come_back_with_all_it_had(cohort: Cohort) -> None:
+    path = cohort.run("alpha")
+    code = json.loads((path / "run.json").read_text())["tree_sha256"][:12]
+    lines = export(cohort, "--layout=finding")
+    schema = json.loads(schemas()["sciagent-handoff-1.schema.json"])
+    for line in lines:
+        jsonschema.validate(line, schema)
+    grouped = [line for line in lines if line["kind"] == "criteria"]
+    about = {"task": "t1", "run": code, "finding": "finding_1", "title": "series 1 rises", "criteria": list(WEIGHTS)}
+    assert [grouped[0]["asks"], grouped[1]["asks"]["finding"]] == [about, "finding_2"]
+    other = {line["kind"]: line["asks"] for line in lines}
+    assert (other["plan"]["criteria"], other["grouping"]["finding"]) == (["plan"], None)
+    back = [line | reply(line) for line in lines if line["kind"] != "criteria"]
+    back += [line | {"answers": {name: answer(1) for name in line["keys"]}} for line in grouped]
+    taken = take_in(cohort, back, "--layout=finding")
+    assert (taken[0], taken[1]["assessed"]) == (0, 11)
+
+
+def test_answers_imported_under_other_options_are_told_the_command_that_takes_them(cohort: Cohort) -> None:
+    cohort.run("alpha", findings=1)
+    send_back([reply(line) for line in export(cohort, "--draw=2")])
+    code, out, err = cohort.sciagent("ledger", "import", "in.jsonl", "runs", "--as=you")
+    assert (code, json.loads(out.splitlines()[-1])["stale"]) == (1, 4)
+    told = "in.jsonl:1 (and 3 more): exported as 'me' with layout item, under other options than these; to take it in: "
+    (line,) = [line for line in err.splitlines() if line.startswith(told)]
+    command = shlex.split(line.removeprefix(told))
+    assert command[4:] == ["runs", "--as", "me", "--layout", "item", "--draw", "2", "--rubric", "small"]
+    assert cohort.sciagent(*command[1:])[0] == 0
+    # In another checkout, the other layout and the names recorded are tried.
+    take_in(cohort, [reply(line) for line in export(cohort)])
+    send_back([reply(line) for line in export(cohort, "--layout=finding") if line["kind"] != "criteria"])
+    shutil.rmtree(cohort.root / ".sciagent")
+    _, _, err = cohort.sciagent("ledger", "import", "in.jsonl", "runs", "--as=you", "--rubric=small")
+    assert "exported as 'me' with layout finding, under other options" in err
+
+
+def test_what_is_set_in_the_configuration_holds_for_the_hand_off(cohort: Cohort) -> None:
+    cohort.run("alpha", findings=1)
+    (cohort.root / "pytest.ini").write_text("[pytest]\nsciagent_rubric = small\nsciagent_ledger = kept\n")
+    code, out, _ = cohort.sciagent("ledger", "export", "runs", "--as=me", "-o", "out.jsonl")
+    assert (code, out.splitlines()[-1]) == (0, "5 open questions in 5 prompts, written to out.jsonl")
+    send_back([reply(json.loads(line)) for line in Path("out.jsonl").read_text().splitlines()])
+    assert cohort.sciagent("ledger", "import", "in.jsonl", "runs", "--as=me")[0] == 0
+    assert outcomes(cohort.pytest("--sciagent-run=runs")) == {"passed": 4}
+    assert (cohort.root / "kept" / "alpha" / "t1.json").is_file()
 
 
 def test_line_separators_inside_an_answer_do_not_break_lines(cohort: Cohort) -> None:
@@ -213,4 +309,6 @@ def test_the_installed_command(cohort: Cohort) -> None:
     command = Path(sys.executable).with_name("sciagent")
     done = subprocess.run([command, "ledger", "export", "runs", *AS, "-o", "out.jsonl"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "5 open questions in 5 prompts, written to out.jsonl\n"
+    run, told = done.stdout.splitlines()
+    assert fnmatch(run, "  run ????????????: alpha/t1, 5 open questions")
+    assert told == "5 open questions in 5 prompts, written to out.jsonl"

@@ -97,7 +97,7 @@ def test_the_canary_goes_out_and_comes_back(cohort: Cohort) -> None:
     result = cohort.pytest(RUN)
     assert outcomes(result) == {"passed": 4, "error": 4}
     code, out, _ = cohort.sciagent("ledger", "prune", "runs", "--as", "me", "--rubric", "small", "--yes")
-    assert (code, out) == (0, "0 stale answers removed\n")
+    assert (code, out) == (0, "0 stale answers moved\n")
 
 
 def test_an_answer_to_a_canary_that_is_not_asked_for_is_stale(cohort: Cohort) -> None:

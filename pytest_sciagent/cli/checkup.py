@@ -8,7 +8,9 @@ import platform
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,8 +19,11 @@ from ..errors import SciagentError
 from ..text import counted, one_line
 
 if TYPE_CHECKING:
-    from ..models import JudgeIdentity
+    from ..evaluation import Sources
+    from ..judging.prompts import Templates
+    from ..models import JudgeIdentity, LedgerEntry, Rubric
     from ..runs import Run
+    from ..tasks import Task
     from .settings import Settings
 
 State = Literal["ok", "warning", "fault"]
@@ -240,19 +245,36 @@ def folders(rootdir: Path, ledgers: Iterable[Path]) -> Iterator[Line]:
         yield Line("work folder", "warning", told, "start a session over the same runs")
 
 
-def rubrics(names: Sequence[str], rootdir: Path, base: Path) -> Iterator[Line]:
-    """Whether the rubrics can be read, their checks included."""
+def rubrics(names: Sequence[str], rootdir: Path, base: Path) -> tuple[list[Rubric], list[Line]]:
+    """The rubrics that can be read, and whether all can, their checks included."""
     from ..evaluation.recorded import read_rubric
     from ..profile_names import PROFILES
 
+    found: list[Rubric] = []
+    lines: list[Line] = []
     for name in names:
         try:
             rubric = read_rubric(name, None, PROFILES, rootdir if base == rootdir else base)
         except SciagentError as error:
-            yield Line("rubric", "fault", one_line(str(error), 300), "name a rubric by its file or its name")
+            lines.append(Line("rubric", "fault", one_line(str(error), 300), "name a rubric by its file or its name"))
         else:
             told = f"{rubric.id} {rubric.version}, {len(rubric.criteria)} criteria, profile {rubric.profile}"
-            yield Line("rubric", "ok", told)
+            found.append(rubric)
+            lines.append(Line("rubric", "ok", told))
+    return found, lines
+
+
+def templates(folder: str | None) -> tuple[Templates, list[Line]]:
+    """The prompt templates that sessions have, and whether they can be used."""
+    from ..judging.prompts import PACKAGED
+    from ..judging.template_check import read_templates
+
+    if folder is None:
+        return PACKAGED, []
+    try:
+        return read_templates(Path(folder)), [Line("templates", "ok", one_line(f"{folder} can be used", 300))]
+    except SciagentError as error:
+        return PACKAGED, [Line("templates", "fault", one_line(str(error), 300), "mend the template")]
 
 
 def runs(paths: Iterable[Path]) -> tuple[list[Run], list[Line]]:
@@ -280,9 +302,10 @@ def runs(paths: Iterable[Path]) -> tuple[list[Run], list[Line]]:
 
 def tasks(opened: Sequence[Run], folders: Sequence[Path]) -> Iterator[Line]:
     """Whether the tasks of the runs are known, whole and readable."""
-    from ..tasks import find_task
+    from ..tasks import find_task, unfinished_tasks
 
     found: list[str] = []
+    known: list[Task] = []
     for task_id in sorted({run.manifest.task_id for run in opened}):
         try:
             task = find_task(task_id, folders)
@@ -296,8 +319,11 @@ def tasks(opened: Sequence[Run], folders: Sequence[Path]) -> Iterator[Line]:
             yield Line("task", "warning", told, f"give the folder that holds {task_id}/ with --sciagent-tasks")
         else:
             found.append(task_id)
+            known.append(task)
     if found:
         yield Line("tasks", "ok", f"found: {', '.join(found)}")
+    for told in unfinished_tasks(known):
+        yield Line("task", "warning", told, "fill it in before anybody is asked: answers count for these words only")
 
 
 def ledgers(opened: Sequence[Run], folder_of: dict[str, Path], *, chosen: bool) -> Iterator[Line]:
@@ -325,3 +351,26 @@ def ledgers(opened: Sequence[Run], folder_of: dict[str, Path], *, chosen: bool) 
         yield Line("verdicts", "ok", f"{told}: no key needed to replay")
     elif opened:
         yield Line("verdicts", "ok", "none recorded yet")
+
+
+def answers_to_others(opened: Iterable[Run], sources: Sources, known: Sequence[Rubric]) -> Iterator[Line]:
+    """Recorded answers that no prompt asks for now, by what has changed since. A question open again is a warning."""
+    from ..evaluation import open_case
+    from ..evaluation.unasked import unasked
+
+    def nothing(label: str, entry: LedgerEntry) -> None:
+        return None
+
+    counts: Counter[tuple[bool, str]] = Counter()
+    for run in opened:
+        with suppress(SciagentError):  # told elsewhere
+            case = open_case(run.path, sources, nothing)
+            found = unasked(case, known) if case.ledger.count else []
+            counts.update((one.state == "open", one.why) for one in found if one.state != "unknown")
+    for (is_open, why), count in sorted(counts.items(), reverse=True):
+        told = one_line(f"of no use now: {counted(count, 'recorded answer')}; {why}", 300)
+        if is_open:
+            fix = "ask again, or undo the change; sciagent ledger prune RUNS lists them"
+            yield Line("verdicts", "warning", told, fix)
+        else:
+            yield Line("verdicts", "ok", f"{told} (sciagent ledger prune RUNS lists them)")

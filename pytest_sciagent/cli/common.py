@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ..errors import SciagentError
-from ..text import one_line
+from ..text import clean, one_line
 
 if TYPE_CHECKING:
     from ..evaluation import Case, Sources
@@ -66,6 +66,12 @@ def late_notes(opened: Iterable[OpenRun], rubric: Rubric, allowed: bool) -> tupl
     from ..reporting.scored_runs import late_notes as notes_of
 
     return notes_of(opened, [rubric], allowed=allowed, option="--allow-late-rubric")
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Tell each warning on standard error, where it disturbs no output for programs."""
+    for warning in warnings:
+        click.echo(f"warning: {clean(warning)}", err=True)
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:

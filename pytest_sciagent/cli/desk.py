@@ -62,11 +62,13 @@ def desk_of(task: Task, folder: Path, given: dict[str, Any]) -> Desk:
     from ..induction.asking import Desk
     from ..induction.states import StateFolder
     from ..judging.clients import make_client
-    from ..judging.handoff import read_answers
+    from ..judging.handoff import Answers, read_answers
 
     judge = _identity(given["judge"], given["parameters"])
-    answers = read_answers(given["answers"]) if given["answers"] is not None else ()
-    desk = Desk(task.id, StateFolder(folder), judge, given=answers)
+    answers = read_answers(given["answers"]) if given["answers"] is not None else Answers()
+    for problem in answers.refused:
+        click.echo(f"not taken: {clean(str(problem))}", err=True)
+    desk = Desk(task.id, StateFolder(folder), judge, given=answers.given)
     if judge is not None and judge.kind != "handoff":
         desk.make_client = partial(make_client, judge, base_url=given["base_url"], api_key=None)
         desk.terms = _terms(judge, given["max_calls"], given["max_cost"])

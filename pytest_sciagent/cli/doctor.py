@@ -85,6 +85,7 @@ def _lines(
     from ..evaluation import Sources
     from ..rubrics import DEFAULT_RUBRIC
     from . import checkup
+    from .settings import flag_set, path_set
 
     here = Path.cwd()
     base = found.folder or here
@@ -95,14 +96,18 @@ def _lines(
         yield checkup.Line("judge", "fault", problem, "name it as openai:MODEL, anthropic:MODEL or handoff:NAME")
     yield from checkup.judges(named, base_url, online=online)
     names = rubrics or found.words("sciagent_rubric") or (DEFAULT_RUBRIC,)
-    yield from checkup.rubrics(names, base, here if rubrics else base)
+    readable, lines = checkup.rubrics(names, base, here if rubrics else base)
+    yield from lines
     places = [t.absolute() for t in tasks] or [base / t for t in found.words("sciagent_tasks")]
     for place in places:
         if not place.is_dir():
             yield checkup.Line("tasks", "fault", f"{place}: no such folder", "name the folder that holds the tasks")
     set_ledger = found.text("sciagent_ledger")
     ledger = folder.absolute() if folder else base / set_ledger if set_ledger else None
-    sources = Sources(base, tuple(places), ledger)
+    words, lines = checkup.templates(path_set("templates")())
+    yield from lines
+    images = flag_set("images")()
+    sources = Sources(base, tuple(places), ledger, canary=True, images=images, templates=words)
     paths, problems = _find(given)
     yield from problems
     with progress(paths, "checking runs") as shown:
@@ -111,6 +116,8 @@ def _lines(
     yield from checkup.tasks(opened, sources.task_folders)
     folder_of = {run.label: sources.ledger_of(run.path) for run in opened}
     yield from checkup.ledgers(opened, folder_of, chosen=bool(named))
+    with progress(opened, "looking for answers to other prompts") as known:
+        yield from checkup.answers_to_others(known, sources, readable)
     yield from checkup.folders(base, sorted(set(folder_of.values())))
 
 

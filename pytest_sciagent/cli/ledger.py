@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..judging.draws import MOST_DRAWS
 from ..text import clean, counted
-from .common import PATH, cases_of, rubrics_of, sources_of, templates_option
+from .common import PATH, cases_of, rubrics_of, sources_of
+from .desk import with_options
+from .handed import OPTIONS
+from .handoff import ledger_export, ledger_import
+from .settings import flag_set
 from .told import Told, tells
 
 if TYPE_CHECKING:
-    from ..evaluation import Case
-    from ..judging.handoff import Layout
-    from ..judging.requests import Request
-    from ..models import JudgeIdentity, Rubric
+    from ..evaluation.unasked import Unasked
 
 
 @click.group()
@@ -27,165 +26,8 @@ def ledger() -> None:
     """Recorded verdicts: hand open prompts out, take answers in, look at what is there."""
 
 
-_COMMON = (
-    click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
-    click.option(
-        "--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs)."
-    ),
-    click.option(
-        "--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: truthinsight)."
-    ),
-    templates_option,
-    click.option("--as", "name", required=True, metavar="NAME", help="Who answers, as it will be recorded."),
-    click.option("--layout", type=click.Choice(["item", "finding"]), default="item", show_default=True),
-)
-
-
-_CANARY = click.option(
-    "--canary",
-    is_flag=True,
-    help="One more question a finding, which nothing can meet: a judge that gives credit for it obeys the material.",
-)
-_DRAW = click.option(
-    "--draw",
-    type=click.IntRange(1, MOST_DRAWS),
-    default=1,
-    show_default=True,
-    help="Which answer of NAME to the same questions this is: from 2 on, to those about criteria only "
-    "(see --sciagent-draws).",
-)
-
-
-def _questions(case: Case, rubrics: list[Rubric], judge: JudgeIdentity, draw: int) -> Iterator[Request]:
-    """The questions of a run, of one draw: what is asked about the run, and the canary, is asked once."""
-    from ..judging.judge import RecordedJudge
-    from ..models import CANARY
-
-    for request in case.requests(rubrics, RecordedJudge(judge)):
-        if draw == 1:
-            yield request
-        elif request.kind == "criterion" and request.criterion_id != CANARY:
-            yield replace(request, draw=draw)
-
-
-def _common(command: Any) -> Any:
-    for option in reversed(_COMMON):
-        command = option(command)
-    return command
-
-
-@ledger.command("export")
-@click.argument("runs", nargs=-1, required=True, type=PATH)
-@_common
-@_CANARY
-@_DRAW
-@click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
-@tells("ledger-export")
-def ledger_export(
-    told: Told,
-    runs: tuple[Path, ...],
-    tasks: tuple[Path, ...],
-    folder: Path | None,
-    rubrics: tuple[str, ...],
-    templates: Path | None,
-    name: str,
-    layout: Layout,
-    canary: bool,
-    draw: int,
-    output: Path,
-) -> None:
-    """Write every open prompt of RUNS as JSON lines: for a batch service, another program, or a person.
-
-    Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it.
-
-    \b
-    Example:
-        sciagent ledger export runs/ --as NAME -o prompts.jsonl
-    """
-    from ..judging.handoff import export_lines, handoff_identity, open_requests
-    from ..ledger.store import write_atomically
-
-    judge = handoff_identity(name, layout)
-    chosen = rubrics_of(rubrics)
-    lines: list[str] = []
-    warnings: set[str] = set()
-    questions = 0
-    for case in cases_of(runs, sources_of(tasks, folder, templates, canary=canary)):
-        requests = open_requests(_questions(case, chosen, judge, draw), judge, case.answers)
-        questions += len(requests)
-        lines += export_lines(requests, judge)
-        if case.task is not None and case.task.unfinished is not None:
-            warnings.add(case.task.unfinished)
-    write_atomically(output, "".join(f"{line}\n" for line in lines))
-    told.say(
-        f"{counted(questions, 'open question')} in {counted(len(lines), 'prompt')}, written to {output}",
-        questions=questions,
-        prompts=len(lines),
-        path=str(output),
-    )
-    for warning in sorted(warnings):
-        click.echo(f"warning: {warning}", err=True)
-
-
-@ledger.command("import")
-@click.argument("answers", type=PATH)
-@click.argument("runs", nargs=-1, required=True, type=PATH)
-@_common
-@_CANARY
-@_DRAW
-@tells("ledger-import", "written")
-def ledger_import(
-    told: Told,
-    answers: Path,
-    runs: tuple[Path, ...],
-    tasks: tuple[Path, ...],
-    folder: Path | None,
-    rubrics: tuple[str, ...],
-    templates: Path | None,
-    name: str,
-    layout: Layout,
-    canary: bool,
-    draw: int,
-) -> int:
-    """Take the ANSWERS (JSON lines) to exported prompts of RUNS into the ledger.
-
-    An answer counts only for the very prompt it was given to: where run, rubric or template have changed since, it is
-    told as stale. Citations are looked up, levels derived by code. Exit code 1: some answers could not be used; they
-    are told, and not recorded, so that their questions are exported again.
-
-    \b
-    Example:
-        sciagent ledger import answers.jsonl runs/ --as NAME
-    """
-    from ..judging.handoff import handoff_identity, read_answers, settle_answers
-    from ..judging.settle import missing_quotes
-    from ..ledger import merge_entries, write_record
-
-    judge = handoff_identity(name, layout)
-    chosen = rubrics_of(rubrics)
-    given = read_answers(answers)
-    sources = sources_of(tasks, folder, templates, canary=canary)
-    taken: set[str] = set()
-    counts: dict[str, int] = {}
-    for case in cases_of(runs, sources):
-        entries, keys = settle_answers(given, list(_questions(case, chosen, judge, draw)), judge, case.answers)
-        taken |= keys
-        for entry in entries:
-            counts[entry.status] = counts.get(entry.status, 0) + 1
-            if entry.status != "assessed":
-                who = f"{case.run.label} {entry.finding or 'run'} {entry.criterion_id}"
-                why = f"{missing_quotes(entry.citations)}: " if entry.status == "unverified" else ""
-                click.echo(f"{who}: {entry.status}: {clean(why + entry.reason, 400)}", err=True)
-        if usable := [entry for entry in entries if entry.settles]:
-            merged = merge_entries(case.ledger.entries, usable)
-            written = write_record(sources.ledger_of(case.run.path), case.run.manifest, merged)
-            told.each("written", str(written), f"written: {written}")
-    stale = [a for a in given if a.key not in taken]
-    summary = {"answers": len(given), "stale": len(stale), **dict(sorted(counts.items()))}
-    told.say(json.dumps(summary), **summary)
-    for answer in stale[:5]:
-        click.echo(f"{answers}:{answer.line}: no such prompt (any more): {answer.key}", err=True)
-    return 1 if stale or set(counts) - {"assessed"} else 0
+ledger.add_command(ledger_export)
+ledger.add_command(ledger_import)
 
 
 @ledger.command("show")
@@ -289,9 +131,12 @@ def ledger_diff(told: Told, left: Path, right: Path) -> int:
 
 @ledger.command("prune")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@_common
-@click.option("--yes", is_flag=True, help="Really remove; without it the count is told only.")
-@tells("ledger-prune")
+@with_options(*OPTIONS)
+@click.option("--images", is_flag=True, default=flag_set("images"), help="As --sciagent-images (default: as set).")
+@click.option("--as", "name", default=None, metavar="NAME", help="Only what NAME answered to a hand-off.")
+@click.option("--judge", default=None, metavar="KIND:MODEL", help="Only what this judge answered.")
+@click.option("--yes", is_flag=True, help="Move them out of the ledger; without it they are only listed.")
+@tells("ledger-prune", "answers")
 def ledger_prune(
     told: Told,
     runs: tuple[Path, ...],
@@ -299,32 +144,72 @@ def ledger_prune(
     folder: Path | None,
     rubrics: tuple[str, ...],
     templates: Path | None,
-    name: str,
-    layout: Layout,
+    images: bool,
+    name: str | None,
+    judge: str | None,
     yes: bool,
 ) -> None:
-    """Remove recorded answers of RUNS that no prompt asks for any more (the criterion, template or run has changed).
+    """List recorded answers of RUNS that no prompt asks for any more, and what has changed since.
+
+    With --yes they are moved out of the ledger, into a folder of records beside it (verdicts-pruned/ beside verdicts/):
+    nothing is deleted, and sciagent ledger merge brings them back. Answers to criteria that no rubric given here has,
+    or that depend on answers which are missing, are told and stay. Give the rubrics and options that sessions have.
 
     \b
-    Example:
+    Examples:
+        sciagent ledger prune runs/
         sciagent ledger prune runs/ --as NAME --yes
     """
-    from ..judging.handoff import handoff_identity
-    from ..ledger import write_record
+    from ..evaluation.unasked import unasked
+    from ..ledger.folders import move_out
 
-    judge = handoff_identity(name, layout)
-    chosen = rubrics_of(rubrics)
     # The answer to a canary is never stale, whoever asks for it now.
-    sources = sources_of(tasks, folder, templates, canary=True)
-    total = 0
+    sources = sources_of(tasks, folder, templates, canary=True, images=images)
+    wanted = {label for label in (judge, f"handoff:{name}" if name is not None else None) if label is not None}
+    chosen, found, moved = rubrics_of(rubrics), [], 0
     for case in cases_of(runs, sources):
-        draws = {entry.draw for entry in case.ledger.entries} | {1}
-        asked = {r.key(judge) for draw in draws for r in _questions(case, chosen, judge, draw)}
-        kept = [e for e in case.ledger.entries if e.key in asked or e.judge != judge]
-        gone = len(case.ledger.entries) - len(kept)
-        total += gone
-        if yes and gone:
-            write_record(sources.ledger_of(case.run.path), case.run.manifest, kept)
-    told.say(
-        f"{total} stale answers {'removed' if yes else 'found (remove them with --yes)'}", stale=total, removed=yes
-    )
+        mine = [one for one in unasked(case, chosen) if not wanted or one.entry.judge.label in wanted]
+        found += mine
+        keys = {one.entry.key for one in mine if one.state != "unknown"}
+        moved += len(keys)
+        if yes and keys:
+            ledger = sources.ledger_of(case.run.path)
+            target = move_out(ledger, case.run.manifest, case.ledger.entries, keys)
+            told.say(f"moved: {counted(len(keys), 'answer')} about {case.run.label} to {target}")
+    for line, facts in _stale_lines(found):
+        told.document["answers"] += facts
+        if not told.as_json:
+            click.echo(line)
+    kept = len(found) - moved
+    end = "moved" if yes else "found (--yes moves them out of the ledger)"
+    more = f"; {kept} more can't be told from here and stay" if kept else ""
+    told.say(f"{counted(moved, 'stale answer')} {end}{more}", stale=moved, kept=kept, removed=yes)
+
+
+def _stale_lines(found: Sequence[Unasked]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A line for each reason, and below it one for each finding; with the facts of its answers for programs."""
+    by_why: dict[tuple[str, str], list[Unasked]] = {}
+    for one in found:
+        by_why.setdefault((one.state, one.why), []).append(one)
+    for (state, why), group in sorted(by_why.items()):
+        told = {"open": "open again", "answered": "answered anew", "gone": "gone", "unknown": "stays"}[state]
+        yield clean(f"{counted(len(group), 'answer')} ({told}): {why}"), []
+        places: dict[str, list[Unasked]] = {}
+        for one in group:
+            places.setdefault(f"{one.run} {one.entry.finding or 'run'}", []).append(one)
+        for place, answers in places.items():
+            facts = [_stale_fact(one) for one in answers]
+            yield clean(f"    {place}: {', '.join(one.entry.criterion_id for one in answers)}"), facts
+
+
+def _stale_fact(one: Unasked) -> dict[str, Any]:
+    entry = one.entry
+    return {
+        "run": one.run,
+        "finding": entry.finding,
+        "criterion": entry.criterion_id,
+        "judge": entry.judge.as_json(),
+        "key": entry.key,
+        "state": one.state,
+        "why": one.why,
+    }

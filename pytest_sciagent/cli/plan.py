@@ -11,7 +11,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import one_line
-from .common import PATH, find, progress, rubrics_of, sources_of
+from .common import PATH, find, progress, rubrics_of, sources_of, warn
 from .plan_shown import JudgePlan, json_of, lines_of
 from .settings import flag_set, path_set, paths_set, text_set, words_set
 
@@ -143,6 +143,7 @@ def plan(
     from ..judging.draws import parse_draws
     from ..judging.estimate import Pace
     from ..judging.identity import parse_judges
+    from ..tasks import unfinished_tasks
 
     panels = [parse_judges(judge, judge_param) for judge in dict.fromkeys(judges)]
     members = [(judge, panel) for panel in panels for judge in panel]
@@ -162,6 +163,7 @@ def plan(
             )
             name = ",".join(one.label for one in panel) if len(panel) > 1 else None
             plans.append(JudgePlan(judge, *price, lengths, found, name))
+    warn(unfinished_tasks(case.task for case in cases))
     for note in aside:
         click.echo(f"left aside: {note}", err=True)
     if as_json:

@@ -12,7 +12,7 @@ import click
 
 from ..extras import need
 from ..text import clean, counted
-from .common import PATH, doubts, named_task
+from .common import PATH, doubts, named_task, warn
 
 if TYPE_CHECKING:
     from ..harnesses.agent import Job
@@ -70,10 +70,13 @@ def run(
     """
     from ..harnesses.suite import jobs
     from ..harnesses.system import digest_of, load_system
+    from ..tasks import unfinished_tasks
 
     system = load_system(system_file)
     digest = digest_of(system_file, system)
-    wanted = jobs([named_task(task, tasks) for task in dict.fromkeys(task_ids)], system, folder, repeats, digest)
+    known = [named_task(task, tasks) for task in dict.fromkeys(task_ids)]
+    warn(unfinished_tasks(known))
+    wanted = jobs(known, system, folder, repeats, digest)
     failed = 0
     signal.signal(signal.SIGTERM, interrupt)  # so that being ended ends the harness, too
     for result in _results(wanted, dask, rerun_failed, work):

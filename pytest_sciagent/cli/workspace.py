@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..text import counted
-from .common import PATH, named_task
+from .common import PATH, named_task, warn
 from .told import Told, tells
 
 
@@ -29,8 +29,11 @@ def assemble(told: Told, task_id: str, folder: Path, tasks: tuple[Path, ...]) ->
         sciagent freeze work/ --task life_bill_shape --system my-agent --prompt work/PROMPT.md \\
             --prompt work/CONTRACT.md -o runs/my-agent/life_bill_shape
     """
+    from ..tasks import unfinished_tasks
     from ..tasks.workspace import assemble as assemble_workspace
 
-    made = assemble_workspace(named_task(task_id, tasks), folder)
+    task = named_task(task_id, tasks)
+    made = assemble_workspace(task, folder)
     count = len(made.files)
     told.say(f"assembled: {folder} ({counted(count, 'file')}; output/ is empty)", path=str(folder), files=count)
+    warn(unfinished_tasks([task]))

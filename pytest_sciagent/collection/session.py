@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 import pytest
 
+from ..text import counted, one_line
 from .state import STATE, SessionState, usage_errors
 
 Source = pytest.Config.ArgsSource
+_FOLDERS_TOLD = 3
 
 
 def open_session(state: SessionState) -> None:
@@ -42,6 +47,36 @@ def _name_runs(state: SessionState) -> None:
         state.named = name_runs(options.runs, arguments, options.base, options.shard.has_run)
     if state.named.runs or options.runs:  # a part of the runs may hold none
         config.args = list(state.named.arguments)
+
+
+def ledgers_read(state: SessionState) -> Iterator[str]:
+    """For the head of a session: which ledger folders it reads, from the rootdir, and how many answers lie there. A
+    worker shows no head, and reads its ledgers later, when its controller has asked."""
+    if state.is_worker:
+        return
+    sound = [index for index in state.indexes.values() if index.state == "sound"]
+    if not sound:
+        return
+    if state.options.mode == "live":
+        yield "sciagent: no recorded verdict is read (--sciagent-ledger-mode=live)"
+        return
+    answers: Counter[Path] = Counter()
+    for index in sound:
+        answers[state.sources.ledger_of(Path(index.path))] += state.case_of(index).ledger.count
+    told = [f"{_from(state.options.rootdir, folder)} ({_answers(n)})" for folder, n in sorted(answers.items())]
+    more = f" and {len(told) - _FOLDERS_TOLD} more folders" if len(told) > _FOLDERS_TOLD else ""
+    yield one_line(f"sciagent: recorded verdicts: {', '.join(told[:_FOLDERS_TOLD])}{more}")
+
+
+def _from(rootdir: Path, folder: Path) -> str:
+    try:
+        return os.path.relpath(folder, rootdir)
+    except ValueError:  # another drive
+        return str(folder)
+
+
+def _answers(count: int) -> str:
+    return "no answer yet" if count == 0 else counted(count, "answer")
 
 
 def ask_before_items(config: pytest.Config, selected: Collection[str], collection_failed: bool = False) -> None:

@@ -57,7 +57,14 @@ class Questions:
             make_prompt=lambda: self._criterion_prompt(criterion, finding, facts, recorded),
             templates=self.templates,
             prefix=sha256_json(recorded) if recorded is not None else "",
+            make_parts=lambda: self._parts(criterion, finding, facts, recorded),
         )
+
+    def _parts(self, criterion: Criterion, finding: Finding, facts: Mapping[str, object], recorded: Chosen) -> str:
+        package = self.package(finding, recorded)
+        run = [package.digest, figure_digest() if package.figures else None]
+        task = None if self._task_words is None else sha256_json(self._task_words)
+        return _joined(criterion.digest, task, sha256_json(run), sha256_json(facts))
 
     def canary(self, finding: Finding) -> Request:
         """A criterion that nothing can meet, to see whether a judge gives credit because the material tells it to.
@@ -112,17 +119,20 @@ class Questions:
         """The digest of what criteria of a finding are shown: the task's words and the evidence package."""
         key = finding.id, recorded
         if key not in self._materials:
-            task = self.task
-            shown = None
-            if task is not None:
-                about = task.manifest
-                shown = [about.title, about.analysis_unit, about.t0, task.objective, task.data_guide]
             package = self.package(finding, recorded)
-            parts = {"package": package.digest, "task": shown}
+            parts: dict[str, object] = {"package": package.digest, "task": self._task_words}
             if package.figures:
                 parts["figures"] = figure_digest()
             self._materials[key] = sha256_json(parts)
         return self._materials[key]
+
+    @cached_property
+    def _task_words(self) -> list[str | None] | None:
+        """What judges of criteria are told of the task; None where it is not known."""
+        if self.task is None:
+            return None
+        about = self.task.manifest
+        return [about.title, about.analysis_unit, about.t0, self.task.objective, self.task.data_guide]
 
     def _criterion_prompt(
         self, criterion: Criterion, finding: Finding, facts: Mapping[str, object], recorded: Chosen
@@ -207,15 +217,22 @@ class Questions:
             nonce = secrets.token_hex(8)
             return Prompt(self.templates.system(nonce), "", make(nonce), kind, answer_schema(kind))
 
+        subject, evidence = sha256_json({"about": about}), sha256_json([[f.id, f.section.text] for f in findings])
         return Request(
             kind=kind,
             criterion_id=criterion_id,
             finding=finding,
-            subject=sha256_json({"about": about}),
-            evidence_digest=sha256_json([[f.id, f.section.text] for f in findings]),
+            subject=subject,
+            evidence_digest=evidence,
             make_prompt=prompt,
             templates=self.templates,
+            make_parts=lambda: _joined(subject, None, evidence, None),
         )
+
+
+def _joined(*digests: str | None) -> str:
+    """Short forms of digests, as `models.verdict.Parts` has them."""
+    return ".".join("-" if digest is None else digest[:12] for digest in digests)
 
 
 def _canary(material: str) -> Criterion:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from ..judging.earlier import STALE, why_open
 from ..judging.judge import Judge, RecordedJudge
 from ..judging.panel import Ballot, Panel, combine
 from ..judging.reliability import Weighing
@@ -50,7 +51,12 @@ class Voting:
         entry = member.answer(request, self.answers)
         if entry is not None:
             return self.read(entry, member)
-        key = request.key(member.identity) if member.identity is not None else None
+        if member.identity is None:
+            return unrecorded(self.criterion, request.finding, None, f"no recorded verdict of {name}")
+        key = request.key(member.identity)
+        stale = why_open(self.answers.ledger, request, member.identity)
+        if stale is not None:
+            return unrecorded(self.criterion, request.finding, key, stale, STALE)
         which = f", draw {draw}" if draw > 1 else ""
         return unrecorded(self.criterion, request.finding, key, f"no recorded verdict of {name}{which}")
 

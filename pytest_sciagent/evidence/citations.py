@@ -13,7 +13,13 @@ from .recent import Recent
 
 MIN_QUOTE = 12
 MIN_NUMERIC_QUOTE = 3
+QUOTE_RULE = (
+    "a quote counts where it stands in the file word for word and in one piece, "
+    f"{MIN_QUOTE} characters or more, or {MIN_NUMERIC_QUOTE} with a digit among them"
+)
+"""What `QuoteIndex` asks of a quote, in words."""
 _DIGIT = re.compile(r"\d")
+_ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 
 
 class QuoteIndex:
@@ -34,6 +40,22 @@ class QuoteIndex:
         line = text.line_of(quote)
         place = None if line is None else f"line {line}"
         return citation.model_copy(update={"file": path, "verified": line is not None, "place": place})
+
+    def problem(self, citation: Citation) -> str | None:
+        """Why a quote does not count; None for one that does."""
+        if self.verify(citation).verified:
+            return None
+        path = self._path(citation.file)
+        if path is None:
+            return "the run has no such file"
+        if self._text(path) is None:
+            return "the file has no text that can be read"
+        quote = comparable(citation.quote)
+        if not _says_something(quote, citation.quote):
+            return f"{len(quote)} characters are too short"
+        if _ELLIPSIS.search(citation.quote):
+            return "nothing may be left out of a quote"
+        return "these words do not stand there"
 
     def text(self, path: str) -> str | None:
         """The readable text of the frozen file `path`; None where it is no file of the run, or has no text."""

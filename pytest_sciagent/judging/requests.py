@@ -10,6 +10,7 @@ from ..digest import sha256_bytes
 from ..ledger import Ledger
 from ..models import JudgeIdentity, LedgerEntry, Model, QuestionKind
 from ..models.base import Sha256
+from ..models.verdict import Parts
 from .clients import Prompt
 from .prompts import PACKAGED
 from .template_set import TemplateSet
@@ -27,6 +28,7 @@ class Asked(Model):
     finding: str | None
     template_digest: Sha256
     evidence_digest: Sha256
+    parts: Parts | None = None
     draw: int
 
 
@@ -37,6 +39,7 @@ class Request:
     subject: digest of the words that are asked about: the criterion, the card, or the findings' texts.
     evidence_digest: digest of all material the prompt shows, and of the facts given.
     prefix: tells apart what the prompts of one finding show first; those of one prefix can be asked together.
+    make_parts: makes the short digests by which it can be told later what has changed (`models.verdict.Parts`).
     """
 
     kind: QuestionKind
@@ -48,10 +51,16 @@ class Request:
     draw: int = 1
     templates: TemplateSet = field(default=PACKAGED, compare=False, repr=False)
     prefix: str = ""
+    make_parts: Callable[[], str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def template_digest(self) -> str:
         return self.templates.digest(self.kind)
+
+    @property
+    def parts(self) -> str | None:
+        """What the question is made of; None where that is not told."""
+        return None if self.make_parts is None else self.make_parts()
 
     def key(self, judge: JudgeIdentity) -> str:
         """The ledger key: what was asked, of whom, by which words; never paths, times, addresses or retries.
@@ -73,6 +82,7 @@ class Request:
             finding=self.finding,
             template_digest=self.template_digest,
             evidence_digest=self.evidence_digest,
+            parts=self.parts,
             draw=self.draw,
         )
 

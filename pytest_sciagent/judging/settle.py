@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ..evidence import QuoteIndex
+from ..evidence.citations import QUOTE_RULE
 from ..models import Anchors, Citation, Criterion, Finding, JudgeIdentity, LedgerEntry, Model, Receipt, Status, Verdict
 from ..text import one_line
 from .answers import BadAnswer, CriterionAnswer, level_of, parse_answer, parse_object
@@ -121,10 +122,11 @@ def _earned(level: float, citations: Sequence[Citation]) -> tuple[Status, float 
     return "assessed", level
 
 
-def missing_quotes(citations: Sequence[Citation]) -> str:
-    """What is told of an answer whose level no passage carries: what was quoted, and from where."""
-    said = "; ".join(f"{one_line(c.quote, 80)!r} in {one_line(c.file, 80)}" for c in citations)
-    return f"{UNVERIFIED} ({said or 'nothing is cited'})"
+def missing_quotes(citations: Sequence[Citation], quotes: QuoteIndex) -> str:
+    """What is told of an answer whose level no passage carries: what was quoted, from where, why that does not count,
+    and what would."""
+    said = [f"{one_line(c.quote, 80)!r} in {one_line(c.file, 80)}: {quotes.problem(c)}" for c in citations]
+    return f"{UNVERIFIED} ({'; '.join([*(said or ['nothing is cited']), QUOTE_RULE])})"
 
 
 def verdict_from_entry(
@@ -153,7 +155,7 @@ def verdict_from_entry(
     status, earned = _earned(level, citations)
     reason = entry.reason
     if status == "unverified":
-        reason, code = one_line(f"{missing_quotes(citations)}: {reason}", MAX_REASON), "unverified"
+        reason, code = one_line(f"{missing_quotes(citations, quotes)}: {reason}", MAX_REASON), "unverified"
     elif earned is not None and earned > at_most:
         earned, code = at_most, "bounded_by_facts"
     return Verdict(
@@ -161,8 +163,10 @@ def verdict_from_entry(
     )
 
 
-def unrecorded(criterion: Criterion, finding: str | None, key: str | None, why: str) -> Verdict:
-    """The verdict where nobody has answered."""
+def unrecorded(
+    criterion: Criterion, finding: str | None, key: str | None, why: str, reason_code: str = "unrecorded"
+) -> Verdict:
+    """The verdict where nobody has answered; `earlier.STALE` is the code where somebody has answered another prompt."""
     return Verdict(
-        criterion_id=criterion.id, finding=finding, status="unrecorded", reason=why, reason_code="unrecorded", key=key
+        criterion_id=criterion.id, finding=finding, status="unrecorded", reason=why, reason_code=reason_code, key=key
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..documents import load_json
 from ..errors import SciagentError
-from ..models import LedgerEntry, LedgerFile
-from .store import Ledger, write_file
+from ..models import LedgerEntry, LedgerFile, RunManifest
+from .store import Ledger, merge_entries, write_file, write_record
 
 
 def records(folder: Path) -> Iterator[tuple[Path, LedgerFile]]:
@@ -39,6 +39,21 @@ def merge_folders(sources: Sequence[Path], target: Path) -> int:
     for name, record in merged.items():
         write_file(target / name, record)
     return len(merged)
+
+
+def move_out(folder: Path, manifest: RunManifest, entries: Iterable[LedgerEntry], keys: Collection[str]) -> Path:
+    """Move those `entries` of a run that have one of `keys` from the ledger `folder` to one beside it, and give that
+    one's path. They are written there before they leave.
+
+    Raises:
+        SciagentError: a record can't be read or written; then none has left.
+    """
+    beside = folder.with_name(f"{folder.name}-pruned")
+    entries = list(entries)
+    there = Ledger.load(beside, manifest).entries
+    write_record(beside, manifest, merge_entries(there, (entry for entry in entries if entry.key in keys)))
+    write_record(folder, manifest, (entry for entry in entries if entry.key not in keys))
+    return beside
 
 
 def _merged(known: LedgerFile, record: LedgerFile, path: Path) -> LedgerFile:

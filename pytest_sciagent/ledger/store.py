@@ -15,6 +15,8 @@ from ..layout import folders_above
 from ..models import JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
 
 LEDGER_FOLDER = "verdicts"
+Question = tuple[str, str, str | None, int]
+"""Kind, criterion, finding and draw: what is asked, whatever it is made of."""
 
 
 def ledger_folder(run_path: Path, given: Path | None, rootdir: Path) -> Path:
@@ -42,6 +44,7 @@ class Ledger:
     def __init__(self, entries: Iterable[LedgerEntry] = (), digest: str = "") -> None:
         self.digest = digest
         self._entries: dict[str, LedgerEntry] = {}
+        self._by_question: dict[Question, dict[str, LedgerEntry]] | None = None
         for entry in entries:
             self.add(entry)
 
@@ -72,9 +75,24 @@ class Ledger:
         known = self._entries.get(entry.key)
         if known is None or _rank(entry) >= _rank(known):
             self._entries[entry.key] = entry
+            if self._by_question is not None:
+                self._by_question.setdefault(_question(entry), {})[entry.key] = entry
 
     def get(self, key: str) -> LedgerEntry | None:
         return self._entries.get(key)
+
+    @property
+    def count(self) -> int:
+        """How many entries are known."""
+        return len(self._entries)
+
+    def about(self, kind: str, criterion_id: str, finding: str | None, draw: int) -> list[LedgerEntry]:
+        """Every answer to one question, in whatever words and of whomever it was asked."""
+        if self._by_question is None:
+            self._by_question = {}
+            for entry in self._entries.values():
+                self._by_question.setdefault(_question(entry), {})[entry.key] = entry
+        return list(self._by_question.get((kind, criterion_id, finding, draw), {}).values())
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -84,6 +102,10 @@ class Ledger:
     def judges(self) -> dict[str, JudgeIdentity]:
         """The judges that gave answers, by the canonical text of their identity. A failed call is no answer."""
         return {e.judge.text: e.judge for e in self._entries.values() if e.settles}
+
+
+def _question(entry: LedgerEntry) -> Question:
+    return entry.kind, entry.criterion_id, entry.finding, entry.draw
 
 
 def _rank(entry: LedgerEntry) -> tuple[bool, str]:

@@ -6,7 +6,7 @@ import json
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
 
 from ..digest import canonical_json
 from .base import Model, Name, Sha256
@@ -164,11 +164,17 @@ QuestionKind = Literal[
 """What is asked: about a finding; about a whole run (up to `novelty`); about a task, as its rubric is made."""
 
 
+Parts = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}(\.([0-9a-f]{12}|-)){3}$")]
+"""Short digests of what a question was made of, joined by dots: what it asks about (criterion, card, ...), what it
+shows of the task, of the run, and the facts given; `-` for what it does not show. They say what has changed since."""
+
+
 class LedgerEntry(Model):
     """One recorded answer (see architecture, "The ledger"). `kind` tells criteria from the prompts of a whole run.
 
     reason_code: what kind of failure it was; null for an answer, and where it was not recorded.
     answer: what was answered about a whole run or a task; of a judge of kind `decisions` the probability of each level.
+    parts: what the question was made of; null where that was not recorded.
     """
 
     key: Sha256
@@ -186,6 +192,7 @@ class LedgerEntry(Model):
     model_returned: str | None = None
     template_digest: Sha256
     evidence_digest: Sha256
+    parts: Parts | None = None
     draw: int = Field(1, ge=1)
     usage: JudgeUsage = JudgeUsage()
     cost_usd: float | None = None
@@ -212,3 +219,11 @@ class LedgerFile(Model):
     def _share(self) -> LedgerFile:
         share(self.entries, "judge", "anchors", "usage")
         return self
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON data. What was not recorded of old entries is left out, so that they are written as they were."""
+        plain = super().as_json()
+        for entry in plain["entries"]:
+            if entry["parts"] is None:
+                del entry["parts"]
+        return plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
 from ..gates.setup import baseline_of, make_gates
-from ..text import one_line
+from ..text import counted, one_line
 from .junit import tell_junit
 from .validity import calibrations_of
 
@@ -51,6 +52,7 @@ class Board:
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
+        self._open_again: Counter[str] = Counter()
         if state.options.outputs.otel:
             from .otel import check_otel
 
@@ -147,6 +149,7 @@ class Board:
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
         from ..evaluation.recorded import answer_keys
+        from ..evaluation.unasked import open_again_about_run
         from .results import completed, run_result
 
         case = self.state.case_of(index) if index.state == "sound" else None
@@ -157,13 +160,15 @@ class Board:
         kept = self.state.keeping.run_of(index, verdicts)
         facts = None if case is None else kept.facts if kept is not None else case.about_run.facts(judge)
         result = run_result(index, case, verdicts, self._rubrics_of(index), facts)
-        if case is None:
+        if case is None or facts is None:
             return result
+        if result.assessed < 1 or result.total is None or not result.total.is_point:
+            self._open_again.update(open_again_about_run(case, judge))
         keys = kept.answers if kept is not None else answer_keys(case, verdicts.values(), judge)
         answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
         new = {entry.key for entry in self.state.recording.fresh.get(index.label, ())}
         self._replayed += [entry for entry in answers if entry.key not in new]
-        if kept is None and facts is not None and may_ask and not self._has_workers():
+        if kept is None and may_ask and not self._has_workers():
             self.state.keeping.keep(index, verdicts, facts, keys)
         scripts = may_ask and len(verdicts) > 1  # a single item is no occasion for scripts to run
         return completed(result, case, answers, judge, self.state.words.mask, scripts=scripts)
@@ -196,11 +201,13 @@ class Board:
 
     def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""
+        from ..tasks import unfinished_tasks
+
         yield from self.state.notices
         tested = (self._by_nodeid[nodeid] for nodeid in self._tested() if nodeid in self._by_nodeid)
-        cases = (self.state.case_of(index) for index in tested if index.state == "sound")
-        unfinished = {case.task.unfinished for case in cases if case.task is not None}
-        yield from sorted(text for text in unfinished if text is not None)
+        yield from unfinished_tasks(self.state.case_of(index).task for index in tested if index.state == "sound")
+        for why, count in sorted(self._open_again.items()):
+            yield f"{counted(count, 'question')} about runs: {why}"
         scoring = self.state.scoring_rubrics
         others = [rubric.id for rubric in self.state.rubrics if rubric not in scoring]
         if others:

@@ -13,6 +13,7 @@ from ..gates.decision import exact
 from ..gates.thresholds import verdicts_of
 from ..ledger.store import write_atomically
 from ..scoring.interval import Interval, format_fraction
+from .gaps import why_open
 from .junit import COUNTED, level_counts, level_name
 from .markdown import code, fit, table
 from .records import VerdictRecord, costliest, verdict_records
@@ -163,17 +164,12 @@ def _run(run: RunResult) -> list[str]:
 
 
 def _notes(results: Results, words: Words) -> Iterator[str]:
-    reasons: Counter[str] = Counter()
-    for run in results.runs:
-        for verdict in verdicts_of(run):
-            if verdict.level is None:
-                told = verdict.status if verdict.is_error else verdict.reason
-                reasons[words.line(f"{verdict.criterion_id}: {told}", REASON)] += 1
+    reasons = why_open((v for run in results.runs for v in verdicts_of(run)), lambda text: words.line(text, REASON))
     notes = [f"{run.index.label}: {note}" for run in results.runs for note in run.index.problems]
     if not reasons and not notes:
         return
     yield from ("", "### Not assessed, and problems", "")
-    for text, count in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_OPEN]:
+    for text, count in reasons[:MAX_OPEN]:
         yield f"- {count} × {code(text)}"
     yield from _more(len(reasons) - MAX_OPEN, what="reasons")
     for note in notes[:MAX_NOTES]:

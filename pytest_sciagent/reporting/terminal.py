@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..collection.status import HALF, NOT_ASSESSED
 from ..collection.told import told_by
+from ..gates.thresholds import verdicts_of
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
 from ..text import clean, counted, one_line
 from .agreement import agreement_line, who_judged
+from .gaps import what_to_do, why_open
 from .spending import spending_lines
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 BAR = 20
 WORST = 5
-_TOLD_BY_REASON = frozenset({"not_assessed", "unrecorded", "check_error"})
 DETAILS = 10
 
 
@@ -225,23 +226,18 @@ def _notes(results: Results) -> Iterator[str]:
         f"  {r.index.label}: {note}" for r in results.runs for note in (*r.index.problems, *r.index.notes, *r.notes)
     ]
     notes += [f"  {r.index.label}: {told}" for r in results.runs if (told := _compound(r)) is not None]
-    open_counts: dict[str, int] = {}
-    for run in results.runs:
-        for verdict in [*run.verdicts, *(v for f in run.findings for v in f.verdicts)]:
-            if verdict.level is None:
-                reason = verdict.reason if verdict.status in _TOLD_BY_REASON else verdict.status
-                reason = f"check_error: {reason}" if verdict.status == "check_error" else reason
-                key = f"{verdict.criterion_id}: {one_line(reason, 120)}"
-                open_counts[key] = open_counts.get(key, 0) + 1
+    verdicts = [v for run in results.runs for v in verdicts_of(run)]
+    open_counts = why_open(verdicts, lambda text: one_line(text, 180))
     if notes or open_counts or results.incomplete:
         yield ""
         yield "not assessed, and notes"
     if results.incomplete:
         yield f"  the session is incomplete: {results.incomplete}"
-    for key, count in sorted(open_counts.items(), key=lambda kv: (-kv[1], kv[0]))[:12]:
-        yield f"  {count} x {clean(key)}"
+    for reason, count in open_counts[:12]:
+        yield f"  {count} x {clean(reason)}"
     if len(open_counts) > 12:
         yield f"  and {counted(len(open_counts) - 12, 'more reason')} (see --sciagent-json)"
+    yield from (f"  {line}" for line in what_to_do(verdicts))
     yield from notes
 
 

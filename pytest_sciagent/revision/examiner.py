@@ -258,7 +258,8 @@ class Desk:
 
     def _export(self, examiner: Examiner, judge: JudgeIdentity, runs: Sequence[Run], place: Path, whole: bool) -> int:
         from ..evaluation import Sources, open_case
-        from ..judging.handoff import export_lines, open_requests
+        from ..evaluation.handing import handed_out
+        from ..judging.handoff import open_requests
         from ..judging.judge import RecordedJudge
 
         sources = Sources(self.root, self.tasks, self.ledger)
@@ -271,7 +272,7 @@ class Desk:
             asked = case.requests(rubrics, recorded) if whole else case.criterion_questions(rubrics, recorded)
             requests = open_requests(asked, judge, case.answers)
             count += len(requests)
-            lines += export_lines(requests, judge)
+            lines += handed_out(case, requests, judge)
         if lines:
             write_atomically(place, "".join(f"{line}\n" for line in lines))
         return count

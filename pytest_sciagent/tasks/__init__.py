@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .task import Task, find_task, task_folders
+from .task import Task, find_task, task_folders, unfinished_tasks
 
-__all__ = ["Task", "find_task", "task_folders"]
+__all__ = ["Task", "find_task", "task_folders", "unfinished_tasks"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -143,6 +143,13 @@ class Task:
         """The hidden study behind the data, where recorded."""
         path = self.path / "hidden" / "source.yaml"
         return load_yaml(path, Source) if path.is_file() else None
+
+
+def unfinished_tasks(tasks: Iterable[Task | None]) -> list[str]:
+    """What to warn of before agents or judges are shown `tasks`: places that still wait for somebody's words, each told
+    once. What is not known (None) is passed over."""
+    found = {task.unfinished for task in tasks if task is not None}
+    return sorted(text for text in found if text is not None)
 
 
 def task_folders(given: Sequence[Path], rootdir: Path) -> list[Path]:

@@ -70,7 +70,9 @@ def ensemble(
     usable = usable_labels(given, voted)
     weights = count_votes(usable, voted, members, rubric, sources.templates)
     votes = [voted[label.run, label.finding or "", label.criterion].votes for label in usable]
-    click.echo(ensemble_text(measure_ensemble(usable, votes, Reliability(weights), seed)), nl=False)
+    dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
+    found = measure_ensemble(usable, votes, Reliability(weights), dimensions, seed)
+    click.echo(ensemble_text(found), nl=False)
     if output is not None:
         write_atomically(output, json_module.dumps(weights.as_json(), indent=1, ensure_ascii=False) + "\n")
 

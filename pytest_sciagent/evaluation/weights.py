@@ -67,11 +67,12 @@ def count_votes(
     Raises:
         SciagentError: the labels are too few, of one run or of one level, or no member is better than chance.
     """
+    dimension_of = {criterion.id: criterion.dimension for criterion in rubric.criteria}
     runs: dict[str, dict[str, list[list[list[int]]]]] = {}
     answered = dict.fromkeys((member.label for member in members), 0)
     for label in labels:
-        criteria = runs.setdefault(first_of(label.run), {})
-        tables = criteria.setdefault(label.criterion, [[[0] * 3 for _ in _LEVELS] for _ in members])
+        dimensions = runs.setdefault(first_of(label.run), {})
+        tables = dimensions.setdefault(dimension_of[label.criterion], [[[0] * 3 for _ in _LEVELS] for _ in members])
         said = {vote.judge: vote.level for vote in voted[label.run, label.finding or "", label.criterion].votes}
         for table, member in zip(tables, members, strict=True):
             level = said.get(member.label)
@@ -79,7 +80,6 @@ def count_votes(
                 table[_LEVELS.index(label.score)][_LEVELS.index(level)] += 1
                 answered[member.label] += 1
     _check_enough(labels, runs, answered)
-    dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
     found = WeightsFile.model_validate(
         {
             "plugin_version": version("pytest-sciagent"),
@@ -90,8 +90,7 @@ def count_votes(
             "rubric_digest": rubric.digest,
             "raters": raters_of(labels, "human"),
             "labels_digest": sha256_json(sorted((label.as_json() for label in labels), key=str)),
-            "dimensions": {id: dimensions[id] for id in sorted({label.criterion for label in labels})},
-            "runs": {run: dict(sorted(criteria.items())) for run, criteria in sorted(runs.items())},
+            "runs": {run: dict(sorted(dimensions.items())) for run, dimensions in sorted(runs.items())},
         }
     )
     if not any(Reliability(found).overall().values()):

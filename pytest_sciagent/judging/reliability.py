@@ -4,11 +4,11 @@ Of independent voters, each right with a probability p that does not depend on w
 log(p (K - 1) / (1 - p)) for each of K choices (Nitzan and Paroush 1982 for two; with one error rate a voter this is the
 model of Dawid and Skene 1979). Here K = 3 levels. p is not the plain share of equal levels, since a judge that always
 says what is said most often would have a high one and knows nothing: it is (1 + 2 q) / 3, where q is the share that is
-equal beyond chance (Cohen's kappa, chance taken for each criterion by itself). Where all levels are equally frequent,
+equal beyond chance (Cohen's kappa, chance taken for each dimension by itself). Where all levels are equally frequent,
 p is the plain share.
 
 q is drawn towards 0 as by three labels more that agree by chance only (so without a label a vote weighs nothing), and
-in a dimension towards that over all criteria, as by fifteen. A member no better than chance has weight 0.
+in a dimension towards that over all of them, as by fifteen. A member no better than chance has weight 0.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class Reliability:
         if without is not None:
             own = self.file.runs[without]
             tables = {
-                id: tuple(map(sub, table, _flat(own[id][member]))) if id in own else table
-                for id, table in tables.items()
+                name: tuple(map(sub, table, _flat(own[name][member]))) if name in own else table
+                for name, table in tables.items()
             }
-        mine = [table for id, table in tables.items() if self.file.dimensions[id] == dimension]
+        mine = [tables[dimension]] if dimension in tables else []
         return weight_of(_share(mine, PULL_TO_ALL, _share(tables.values())))
 
 
@@ -134,7 +134,7 @@ def beyond_chance(table: Counts) -> tuple[Fraction, Fraction]:
 
 
 def _share(tables: Iterable[Counts], pull: Fraction = PULL_TO_CHANCE, towards: Fraction = Fraction(0)) -> Fraction:
-    """The share of equal levels beyond chance, criterion by criterion, drawn `towards` another; below 1."""
+    """The share of equal levels beyond chance, dimension by dimension, drawn `towards` another; below 1."""
     counted = [beyond_chance(table) for table in tables]
     above = sum((num for num, _ in counted), start=pull * towards)
     return above / sum((den for _, den in counted), start=pull)
@@ -142,9 +142,9 @@ def _share(tables: Iterable[Counts], pull: Fraction = PULL_TO_CHANCE, towards: F
 
 def _sum(runs: Iterable[Mapping[str, tuple[Confusion, ...]]], member: int) -> dict[str, Counts]:
     found: dict[str, Counts] = {}
-    for criteria in runs:
-        for id, tables in criteria.items():
-            found[id] = tuple(map(add, found.get(id, _NONE), _flat(tables[member])))
+    for dimensions in runs:
+        for name, tables in dimensions.items():
+            found[name] = tuple(map(add, found.get(name, _NONE), _flat(tables[member])))
     return found
 
 

@@ -25,8 +25,8 @@ class WeightsFile(Model):
     the labelled ones without its own.
 
     It holds for these members (with their parameters), the words that criteria are asked in, and the rubric. runs: by
-    run (its repeats counted with it) and criterion, a table for each member, in the order of `members`. dimensions: of
-    each criterion. measured_on: the day (UTC).
+    run (its repeats counted with it) and dimension, a table for each member, in the order of `members`. measured_on:
+    the day (UTC).
     """
 
     schema_: Literal["sciagent-weights/1"] = Field("sciagent-weights/1", alias="schema")
@@ -38,7 +38,6 @@ class WeightsFile(Model):
     rubric_digest: Sha256
     raters: tuple[str, ...]
     labels_digest: Sha256
-    dimensions: dict[NonEmpty, NonEmpty]
     runs: dict[NonEmpty, dict[NonEmpty, tuple[Confusion, ...]]]
 
     @model_validator(mode="after")
@@ -46,18 +45,16 @@ class WeightsFile(Model):
         names = [member.label for member in self.members]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"{twice} is a member twice")
-        for run, criteria in self.runs.items():
+        for run, dimensions in self.runs.items():
             if run != first_of(run):
                 raise ValueError(f"runs: {run!r} is a repeat: it is counted with {first_of(run)!r}")
-            for criterion, tables in criteria.items():
+            for dimension, tables in dimensions.items():
                 if len(tables) != len(names):
-                    raise ValueError(f"runs: {run} {criterion}: {len(tables)} tables for {len(names)} members")
-                if criterion not in self.dimensions:
-                    raise ValueError(f"runs: {run}: criterion {criterion!r} has no dimension")
+                    raise ValueError(f"runs: {run} {dimension}: {len(tables)} tables for {len(names)} members")
         return self
 
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of what weights follow from, and of nothing else."""
         about = [member.as_json() for member in self.members]
-        return sha256_json([about, self.templates, self.rubric_digest, self.dimensions, self.model_dump()["runs"]])
+        return sha256_json([about, self.templates, self.rubric_digest, self.model_dump()["runs"]])

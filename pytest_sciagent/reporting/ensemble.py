@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..judging.draws import DEFAULT_RULE, WEIGHTED, Rule
 from ..judging.panel import level_of
-from ..judging.reliability import Reliability
+from ..judging.reliability import Reliability, Weighing
 from ..models import Label, Vote
 from ..models.examples import first_of
 from ..statistics import RaterAgreement, kappa_gain, rater_agreement
@@ -29,10 +29,15 @@ class Ensemble:
 
 
 def measure_ensemble(
-    labels: Sequence[Label], votes: Sequence[Sequence[Vote]], reliability: Reliability, seed: int
+    labels: Sequence[Label],
+    votes: Sequence[Sequence[Vote]],
+    reliability: Reliability,
+    dimensions: Mapping[str, str],
+    seed: int,
 ) -> Ensemble:
-    """Compare with people, label by label. votes: those on what each label is about."""
-    weighed = [_weighed(label, mine, reliability) for label, mine in zip(labels, votes, strict=True)]
+    """Compare with people, label by label. votes: those on what each label is about. dimensions: of each criterion."""
+    weighings = [reliability.of(label.run, dimensions[label.criterion]) for label in labels]
+    weighed = [_weighed(mine, weighing) for mine, weighing in zip(votes, weighings, strict=True)]
 
     def scored(rule: Rule) -> list[float | None]:
         return [level_of(mine, rule) for mine in weighed]
@@ -58,11 +63,8 @@ def measure_ensemble(
     )
 
 
-def _weighed(label: Label, votes: Sequence[Vote], reliability: Reliability) -> list[Vote]:
-    weighing = reliability.of(label.run, reliability.file.dimensions[label.criterion])
-    return [
-        vote.model_copy(update={"weight": weighing.weights[vote.judge], "without": weighing.without}) for vote in votes
-    ]
+def _weighed(votes: Sequence[Vote], weighing: Weighing) -> list[Vote]:
+    return [vote.model_copy(update={"weight": weighing.weights[vote.judge]}) for vote in votes]
 
 
 def ensemble_text(found: Ensemble) -> str:
@@ -79,7 +81,7 @@ def _lines(found: Ensemble) -> Iterator[str]:
     yield from paragraph(f"rubric {file.rubric}; people: {people}")
     yield ""
     yield "WEIGHTS, by dimension; a vote of weight 0 counts for nothing"
-    dimensions = sorted(set(file.dimensions.values()))
+    dimensions = sorted({name for run in file.runs.values() for name in run})
     by_dimension = [found.reliability.all_labels(dimension) for dimension in dimensions]
     rows = [(name, *(number(weights[name], 2) for weights in by_dimension)) for name in found.members]
     yield from columns(("", *dimensions), rows)

@@ -43,7 +43,10 @@ def scored(
     ends = [Ends(low=s[0], high=s[1]) if isinstance(s, tuple) else Ends(low=s, high=s) for s in scores]
     trajectory = Trajectory(arm, runs()[: len(ends)], Spent(len(ends) - 1, tokens, dollars), None, note)
     domain = "earth" if task < 3 else "life"
-    return Scored("agent", f"task_{task}", repeat, domain, trajectory, tuple(ends), recovered)
+    return Scored("agent", f"task_{task}", repeat, domain, trajectory, tuple(ends), recovered, BELIEVED)
+
+
+BELIEVED = "judge handoff:x, not calibrated against people: sciagent calibrate"
 
 
 def rows(found: Sequence[Scored], title: str) -> list[list[str]]:

@@ -64,7 +64,7 @@ from pytest_sciagent.models.results import ResultsFile
 from pytest_sciagent.models.revision import ExperimentFile, RevisionRecord
 from pytest_sciagent.models.run import Release
 from pytest_sciagent.models.task import Provenance
-from pytest_sciagent.reporting.validity import read_calibrations
+from pytest_sciagent.reporting.validity import calibrations_of
 from pytest_sciagent.rubrics.frozen import FreezeRecord
 from pytest_sciagent.runs.secrets import mask_secrets, secret_lines
 
@@ -212,9 +212,7 @@ PARSERS = [
     Parser("handed-off answers", in_file("a.jsonl", read_answers), json.dumps({"id": "k", "answer": {"zero": True}})),
     Parser("work ledger", in_file("s-1-x.jsonl", lambda path: read_work(path.parent)), WORK),
     Parser("results of a baseline", in_file("r.json", read_results), '{"schema": "sciagent-results/1"}'),
-    Parser(
-        "calibration of a gate", in_file("c.json", lambda path: read_calibrations(path, path, "t", path.parent)), "{}"
-    ),
+    Parser("calibration of a gate", in_file("c.json", lambda path: calibrations_of(path, path.parent, PACKAGED)), "{}"),
     Parser("templates", in_file("criterion.j2", lambda path: read_templates(path.parent)), TEMPLATE),
     Parser(
         "configuration", in_file("pytest.ini", lambda path: find_settings(path.parent)), "[pytest]\naddopts = -q\n", ()

@@ -23,7 +23,7 @@ from ..reporting.cohort import CohortRun
 from ..reporting.results import Results, RunResult, VerdictKey, completed, run_result, system_results
 from ..reporting.scored_runs import OpenRun, late_notes, open_runs
 from ..reporting.spending import Spending, Spent, saved_by, spent_by
-from ..reporting.validity import FOLDER, Calibrations, read_calibrations
+from ..reporting.validity import Calibrations, calibrations_of
 from ..reporting.words import Words
 from ..rubrics import DEFAULT_RUBRIC, with_profile
 from ..runs import Run
@@ -241,9 +241,7 @@ def _sources(tasks: Sequence[Place], ledger: Place | None) -> Sources:
 
 
 def _calibrations(place: Place | None, sources: Sources) -> Calibrations:
-    root = Path.cwd()
-    given = Path(place).absolute() if place is not None else None
-    return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
+    return calibrations_of(Path(place).absolute() if place is not None else None, Path.cwd(), sources.templates)
 
 
 def _poll(draws: int | str, rule: Rule, weights: Place | None, rubric: Rubric, sources: Sources) -> Poll:

@@ -111,20 +111,25 @@ def _reading_of(folder: Path) -> ReadingLimits | None:
         raise SciagentError(f"sciagent_reading_seconds {error}", path=settings.path) from None
 
 
-def calibrations_of(path: Path | None, sources: Sources) -> Calibrations:
+def known_calibrations(path: Path | None, sources: Sources) -> Calibrations:
     """The calibrations in `path`; without it those that the configuration names, or that lie in calibration/.
 
     Raises:
-        SciagentError: see `read_calibrations`.
+        SciagentError: see `calibrations_of`.
     """
-    from ..reporting.validity import FOLDER, read_calibrations
+    from ..reporting.validity import calibrations_of
     from .settings import find_settings
 
-    settings = find_settings(Path.cwd())
-    root = settings.folder or Path.cwd()
-    name = settings.text("sciagent_calibration")
-    given = path.absolute() if path is not None else root / name if name is not None else None
-    return read_calibrations(given, root / FOLDER, sources.templates.digest("criterion"), root)
+    named = path.absolute() if path is not None else named_calibration()
+    return calibrations_of(named, find_settings(Path.cwd()).folder or Path.cwd(), sources.templates)
+
+
+def named_calibration() -> Path | None:
+    """The file or folder that the configuration here names (`sciagent_calibration`)."""
+    from .settings import path_set
+
+    name = path_set("calibration")()
+    return Path(name) if name is not None else None
 
 
 def given_labels(paths: tuple[Path, ...], raters: Sequence[str] = ()) -> list[Label]:

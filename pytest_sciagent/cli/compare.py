@@ -13,8 +13,8 @@ from ..judging.draws import DEFAULT_RULE, RULES, Rule, parse_draws
 from .common import (
     PATH,
     calibration_option,
-    calibrations_of,
     find,
+    known_calibrations,
     late_notes,
     late_option,
     progress,
@@ -125,7 +125,7 @@ def compare(
     parts = [(str(path), read_table(path, rubric)) for path in files]
     sources = sources_of(tasks, folder, templates)
     poll = poll_of(parse_draws(draws), combine, weights, [rubric], sources.templates)
-    how = (poll, calibrations_of(calibration, sources), allow_late)
+    how = (poll, known_calibrations(calibration, sources), allow_late)
     notes: tuple[str, ...] = ()
     if frozen:
         scored, notes = _score(frozen, sources, rubric, judge, judge_param, *how)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..text import clean
-from .common import PATH
+from .common import PATH, named_calibration
 from .told import STANDARD_OUTPUT, show
 
 EXIT_WAITING = 10
@@ -51,7 +51,11 @@ def experiment(file: Path, json_path: Path | None) -> int:
     from .run import interrupt
 
     signal.signal(signal.SIGTERM, interrupt)
-    scored, waits = Experiment(file, os.environ, lambda text: click.echo(clean(text), err=True)).go()
+
+    def tell(text: str) -> None:
+        click.echo(clean(text), err=True)
+
+    scored, waits = Experiment(file, os.environ, tell, named_calibration()).go()
     show("".join(f"{line}\n" for line in tables(scored)), as_json(scored), json_path)
     for waiting in waits:
         click.echo(f"waiting: {waiting}", err=json_path == STANDARD_OUTPUT)

@@ -13,7 +13,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import counted
-from .common import PATH, find, late_notes, late_option, sources_of
+from .common import PATH, calibration_option, find, known_calibrations, late_notes, late_option, sources_of
 
 if TYPE_CHECKING:
     from ..reporting.inspect_log import About
@@ -36,6 +36,7 @@ def _scoring_options(command: F) -> F:
         click.option("--rubric", default=None, help="Rubric by name or file (default: truthinsight)."),
         click.option("--ledger", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs)."),
         click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
+        calibration_option,
     ):
         command = option(command)
     return command
@@ -64,6 +65,7 @@ def jsonl(file: Path, **how: Any) -> None:
     lines = list(verdict_lines(results, Words.of(os.environ)))
     write_atomically(file, "".join(f"{line}\n" for line in lines))
     click.echo(f"{counted(len(lines), 'verdict')} of {counted(len(results.runs), 'run')} in {file}")
+    click.echo(results.believed.sentence)
 
 
 @export.command()
@@ -94,6 +96,7 @@ def inspect(place: Path, profile: str | None, **how: Any) -> None:
     for system, file in files.items():
         write_atomically(file, _text(inspect_log(system, results, about, _now())))
         click.echo(f"{system}: {file}")
+    click.echo(results.believed.sentence)
 
 
 @export.command()
@@ -118,6 +121,7 @@ def truthinsightbench(file: Path, **how: Any) -> None:
     click.echo(f"{content['status']}: {len(content['run_results'])} runs in {file}")
     for other in content["not_in_this_format"]:
         click.echo(f"not in this format: {other['agent']}/{other['task_id']} ({other['state']})")
+    click.echo(results.believed.sentence)
 
 
 @export.command("ro-crate")
@@ -145,6 +149,7 @@ def ro_crate(run: Path, folder: Path, profile: str | None, **how: Any) -> None:
     _, task = about[results.runs[0].index.nodeid]
     count = write_crate(folder, Run.load(run.absolute()), task, results, Words.of(os.environ))
     click.echo(f"{counted(count, 'file')} in the crate {folder}")
+    click.echo(results.believed.sentence)
 
 
 def _scored(
@@ -155,6 +160,7 @@ def _scored(
     rubric: str | None,
     judge: str | None,
     allow_late: bool,
+    calibration: Path | None,
 ) -> tuple[Results, About]:
     """All runs, scored by what is recorded, secrets masked; and the manifest and the task of each."""
     from ..evaluation.recorded import read_rubric, recorded_judge
@@ -166,7 +172,9 @@ def _scored(
     from ..rubrics import DEFAULT_RUBRIC
 
     chosen = read_rubric(rubric or DEFAULT_RUBRIC, profile, PROFILES, Path.cwd())
-    opened = open_runs(find(runs), sources_of(tasks, ledger), [chosen])
+    sources = sources_of(tasks, ledger)
+    known = known_calibrations(calibration, sources)
+    opened = open_runs(find(runs), sources, [chosen])
     notes = late_notes(opened, chosen, allow_late)
     for note in notes:
         click.echo(f"note: {note}", err=True)
@@ -176,7 +184,9 @@ def _scored(
     words = Words.of(os.environ)
     found = tuple(words.run(run.result) for run in scored)
     about = {run.result.index.nodeid: (run.manifest, run.task) for run in scored}
-    return Results(found, system_results(found), (chosen,), whose.identity, None, notes=notes), about
+    validity = known.validity(whose.identity, chosen)
+    told = Results(found, system_results(found), (chosen,), whose.identity, None, notes=notes, validity=validity)
+    return told, about
 
 
 def _now() -> str:

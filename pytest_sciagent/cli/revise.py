@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ..text import clean
-from .common import PATH, named_task
+from .common import PATH, named_calibration, named_task
 
 if TYPE_CHECKING:
     from ..revision.examiner import Examiner
@@ -118,7 +118,8 @@ def revise(
         same_examiner=same_examiner,
     )
     signal.signal(signal.SIGTERM, interrupt)
-    desk = Desk.at(Path.cwd(), plan.place / LEDGER, folders, allow_late=allow_late_rubric)
+    ledger, calibration = plan.place / LEDGER, named_calibration()
+    desk = Desk.at(Path.cwd(), ledger, folders, allow_late=allow_late_rubric, calibration=calibration)
     try:
         record = Revision(plan, desk, os.environ, lambda text: click.echo(clean(text))).go()
     except Waiting as waiting:

@@ -15,11 +15,12 @@ import click
 
 from ..errors import SciagentError
 from ..text import counted
-from .common import PATH
+from .common import PATH, calibration_option, known_calibrations
 from .told import Told, tells
 
 if TYPE_CHECKING:
     from ..evaluation import Sources
+    from ..reporting.validity import Validity
     from ..selfcheck import Earned
     from ..tasks import Task
 
@@ -48,6 +49,7 @@ OWN_LEDGER = Path(".sciagent", "selfcheck")
     default=None,
     help="Ledger folder (default: the shipped verdicts; .sciagent/selfcheck/ for a judge that is asked).",
 )
+@calibration_option
 @click.option("-o", "--output", type=PATH, default=None, help="Keep the runs in this new folder.")
 @tells("selfcheck", "runs")
 def selfcheck(
@@ -58,6 +60,7 @@ def selfcheck(
     judge_param: tuple[str, ...],
     base_url: str | None,
     ledger: Path | None,
+    calibration: Path | None,
     output: Path | None,
 ) -> int:
     """Make runs that are worth nothing, score them, and fail if one earns more than its allowance.
@@ -90,15 +93,16 @@ def selfcheck(
     is_asked = named is not None and named.kind in KEY_VARIABLES
     where = ledger or (Path.cwd() / OWN_LEDGER if is_asked else shipped_folder("selfcheck") / "verdicts")
     sources = Sources(Path.cwd(), tuple(f.absolute() for f in folders), where.absolute())
-    chosen = _tasks(tasks, sources.task_folders)
+    chosen, known = _tasks(tasks, sources.task_folders), known_calibrations(calibration, sources)
     rubric = read_rubric(DEFAULT_RUBRIC, "truthinsight", ("truthinsight",), shipped_folder("rubrics").parent)
     with _folder(output) as folder:
         build_runs(chosen, folder)
         if is_asked:
             assert judge is not None
             _ask(folder, sources, judge, judge_param, base_url)
-        earned = score_runs(folder, chosen, rubric, sources, named)
-    for line in _lines(earned):
+        earned, validity = score_runs(folder, chosen, rubric, sources, named, known)
+    told.document["validity"] = validity.as_json()
+    for line in _lines(earned, validity):
         told.say(line)
     for one in earned:
         ends = {"low": float(one.score.low), "high": float(one.score.high)}
@@ -151,7 +155,7 @@ def _ask(folder: Path, sources: Sources, judge: str, parameters: Sequence[str], 
         raise SciagentError(f"the judge {judge} could not be asked: the session ended with exit code {done.returncode}")
 
 
-def _lines(earned: Sequence[Earned]) -> Iterator[str]:
+def _lines(earned: Sequence[Earned], validity: Validity) -> Iterator[str]:
     from ..reporting.columns import columns, number, paragraph
     from ..selfcheck import ALLOWANCES, KINDS
 
@@ -163,6 +167,7 @@ def _lines(earned: Sequence[Earned]) -> Iterator[str]:
         rows += [(f"{kind} {one.task}", one.score.show(), most, words[one.outcome]) for one in mine]
     yield "RUNS THAT ARE WORTH NOTHING: what they earn"
     yield from columns(("", "score", "at most", ""), rows)
+    yield from paragraph(validity.sentence)
     for kind in KINDS:
         yield from paragraph(
             f"{kind}: at most {number(float(ALLOWANCES[kind].points))}, since {ALLOWANCES[kind].reason}"

@@ -11,8 +11,8 @@ from ..errors import SciagentError
 from .common import (
     PATH,
     calibration_option,
-    calibrations_of,
     find,
+    known_calibrations,
     late_notes,
     late_option,
     read_session_rubric,
@@ -104,7 +104,7 @@ def sensitivity(
     recorded = recorded_judges(run.case.ledger for run in opened if run.case)
     whose = [recorded_as(one, recorded) for one in judges]
     gates = _gates(min_score, min_task_score, min_executed, min_tested)
-    known = calibrations_of(calibration, sources)
+    known = known_calibrations(calibration, sources)
     found = judge_by_each(opened, rubric, whose, gates, fill=fill, seed=seed, calibrations=known)
     show(sensitivity_text(found), sensitivity_json(found), target, notes)
 

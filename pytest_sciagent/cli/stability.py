@@ -12,8 +12,8 @@ from ..judging.draws import MOST_DRAWS
 from .common import (
     PATH,
     calibration_option,
-    calibrations_of,
     find,
+    known_calibrations,
     late_notes,
     late_option,
     progress,
@@ -86,5 +86,5 @@ def stability(
         raise SciagentError(f"--draws {draws}: of {whose.label} {known} are recorded")
     with progress(opened, "scoring runs") as shown:
         found = measure(list(shown), rubric, whose, draws or known, margin)
-    validity = calibrations_of(calibration, sources).validity(whose, rubric)
+    validity = known_calibrations(calibration, sources).validity(whose, rubric)
     show(stability_text(found, validity), stability_json(found, validity), target, notes)

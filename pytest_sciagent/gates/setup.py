@@ -49,20 +49,6 @@ def baseline_of(gates: Sequence[Asked]) -> Baseline | None:
     return next((asked.gate.baseline for asked in gates if isinstance(asked.gate, NotWorse | NoFall)), None)
 
 
-def calibrations_of(state: SessionState) -> Calibrations:
-    """The calibrations that the user named, or that lie where they are looked for.
-
-    Raises:
-        SciagentError: one can't be used.
-    """
-    from ..reporting.validity import FOLDER, read_calibrations
-
-    options, root = state.options, state.options.rootdir
-    return read_calibrations(
-        options.gates.calibration, root / FOLDER, state.templates.digest("criterion"), options.base
-    )
-
-
 def _gates(state: SessionState, calibrations: Calibrations) -> Iterator[tuple[str, Gate]]:
     """Each gate, with the option (and the id) that asks for it, as `GateOptions.origins` names it."""
     options = state.options.gates

@@ -86,15 +86,20 @@ class RoundRecord(Model):
 
 
 class FinalScore(Model):
-    """Round 0 and the last accepted round, by the final examiner; points of 0..100."""
+    """Round 0 and the last accepted round, by the final examiner; points of 0..100. validity: how far its judge may be
+    believed."""
 
     examiner: ExaminerUsed
     before: Ends
     after: Ends
+    validity: str | None = None
 
 
 class RevisionRecord(Model):
-    """`revision.json`: what was revised by whom, each round, and why it ended. stopped None: it waits for something."""
+    """`revision.json`: what was revised by whom, each round, and why it ended. stopped None: it waits for something.
+
+    validity: how far the judge of the rounds may be believed, as it was last known.
+    """
 
     schema_: Literal["sciagent-revision/1"] = Field("sciagent-revision/1", alias="schema")
     run: str
@@ -104,6 +109,7 @@ class RevisionRecord(Model):
     model: str | None = None
     system_file: Sha256
     examiner: ExaminerUsed
+    validity: str | None = None
     rounds: int
     tokens: int | None = None
     on_regression: Literal["reject", "repair"] = "reject"

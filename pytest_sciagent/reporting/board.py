@@ -15,9 +15,10 @@ from ..collection.told import told_by
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
-from ..gates.setup import baseline_of, calibrations_of, make_gates
+from ..gates.setup import baseline_of, make_gates
 from ..text import one_line
 from .junit import tell_junit
+from .validity import calibrations_of
 
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
@@ -40,7 +41,7 @@ class Board:
 
     def __init__(self, state: SessionState) -> None:
         self.state = state
-        self._calibrations = calibrations_of(state)
+        self._calibrations = calibrations_of(state.options.gates.calibration, state.options.rootdir, state.templates)
         self.gates = make_gates(state, self._calibrations)
         self.verdicts: dict[str, dict[VerdictKey, Verdict]] = {}
         self.results: Results | None = None

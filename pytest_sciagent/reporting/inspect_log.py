@@ -65,6 +65,7 @@ def _how(results: Results, rubric: Rubric, manifests: Sequence[RunManifest]) -> 
         "rubric_digest": rubric.digest,
         "profile": rubric.profile,
         "judge": results.judge.label if results.judge is not None else None,
+        "validity": results.believed.as_json(),
         "models": models,
     }
 

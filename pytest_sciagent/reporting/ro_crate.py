@@ -147,7 +147,8 @@ def _rubrics(crate: ROCrate, results: Results) -> list[Any]:
 def _judge(crate: ROCrate, results: Results, words: Words) -> Any:
     if results.judge is None:
         return None
-    return _thing(crate, "#judge", "SoftwareApplication", name=words.line(results.judge.label, MAX_TEXT))
+    told = {"name": results.judge.label, "description": results.believed.sentence}
+    return _thing(crate, "#judge", "SoftwareApplication", **{key: words.line(v, MAX_TEXT) for key, v in told.items()})
 
 
 def _score(crate: ROCrate, results: Results) -> list[Any]:
@@ -155,5 +156,6 @@ def _score(crate: ROCrate, results: Results) -> list[Any]:
     total = results.runs[0].total
     if total is None:
         return []
+    believed = {"description": results.believed.sentence}
     ends = {"minValue": round(float(total.low), 6), "maxValue": round(float(total.high), 6)}
-    return [_thing(crate, "#score", "PropertyValue", name="score", unitText="points of 0..100", **ends)]
+    return [_thing(crate, "#score", "PropertyValue", name="score", unitText="points of 0..100", **ends, **believed)]

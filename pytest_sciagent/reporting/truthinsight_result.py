@@ -56,6 +56,7 @@ def truthinsight_result(results: Results, now: str) -> dict[str, Any]:
         "status": "scored" if known else "incomplete",
         "generated_at": now,
         "model": results.judge.label if results.judge is not None else None,
+        "validity": results.believed.sentence,
         "spec_sha256": rubric.digest,
         "summary": {
             "run_count": len(rows),

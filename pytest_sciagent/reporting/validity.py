@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..documents import load_json
 from ..errors import SciagentError
-from ..judging.prompts import PACKAGED
+from ..judging.prompts import PACKAGED, Templates
 from ..models import JudgeIdentity, Rubric
 from ..models.calibration import SCHEMA, Calibration, Measure
 from ..text import one_line
@@ -20,6 +20,7 @@ State = Literal["calibrated", "expired", "not calibrated"]
 PEOPLE = "people"
 FOLDER = "calibration"
 """Where calibrations are found without being named: a folder of this name in the root."""
+CODE = "no judge: code alone decides"
 _NOT = "not calibrated against people: sciagent calibrate"
 _PEEK = 100_000
 
@@ -119,6 +120,8 @@ class Calibrations:
         """How far a score of `judge` under `rubric` may be believed."""
         who = judge_told(judge)
         label = None if judge is None else judge.label
+        if judge is None and not any(criterion.judge for criterion in rubric.criteria):
+            return Validity(None, "not calibrated", CODE)
         best = self.of(judge, rubric)
         if best is None:
             return Validity(label, "not calibrated", f"{who}, {_NOT}")
@@ -141,19 +144,21 @@ def not_calibrated(judge: JudgeIdentity | None) -> Validity:
     return Validity(label, "not calibrated", f"{judge_told(judge)}, {_NOT}")
 
 
-def read_calibrations(path: Path | None, default: Path, templates: str, root: Path) -> Calibrations:
-    """The calibration in the file `path`, or those in the folder `path`; without one, those in the folder `default`.
+def calibrations_of(named: Path | None, root: Path, templates: Templates) -> Calibrations:
+    """The calibration in the file `named`, or those in the folder `named`; without one, those in the folder
+    calibration/ of `root`. They are told by their places in `root`.
 
     Raises:
         SciagentError: what was named holds none, or one that is bound to nothing that a session has; a file that says
             it is a calibration and can't be read.
     """
-    if path is not None and not path.is_dir():
-        return Calibrations((_read(path, _shown(path, root)),), templates, named=True)
-    known = _in_folder(path or default, root)
-    if path is not None and not known:
-        raise SciagentError("no calibration of a recorded judge in this folder", path=path)
-    return Calibrations(known, templates)
+    words = templates.digest("criterion")
+    if named is not None and not named.is_dir():
+        return Calibrations((_read(named, _shown(named, root)),), words, named=True)
+    known = _in_folder(named or root / FOLDER, root)
+    if named is not None and not known:
+        raise SciagentError("no calibration of a recorded judge in this folder", path=named)
+    return Calibrations(known, words)
 
 
 def _in_folder(folder: Path, root: Path) -> tuple[Calibrated, ...]:

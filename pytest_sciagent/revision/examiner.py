@@ -21,6 +21,7 @@ from ..ledger.store import Ledger, ledger_folder, write_atomically, write_record
 from ..models import JudgeIdentity, Rubric
 from ..models.results import ResultsFile, RunScored
 from ..models.revision import ExaminerUsed
+from ..reporting.validity import not_calibrated
 from ..rubrics import load_rubric
 from ..runs import Run
 from ..text import counted
@@ -120,6 +121,7 @@ class Desk:
     allow_late: whether a rubric may have been frozen after the run began, as every rubric is that is made for a run
     which is there already (`--sciagent-allow-late-rubric`).
     hooks: the user's own code that sessions load, by digest: what a system leaves there while it works is never run.
+    calibration: how far judges agree with people (`--sciagent-calibration`); None: where sessions look for it.
     """
 
     root: Path
@@ -127,11 +129,20 @@ class Desk:
     tasks: tuple[Path, ...]
     allow_late: bool
     hooks: Mapping[Path, str]
+    calibration: Path | None = None
 
     @classmethod
-    def at(cls, root: Path, ledger: Path, tasks: tuple[Path, ...] = (), *, allow_late: bool = False) -> Desk:
+    def at(
+        cls,
+        root: Path,
+        ledger: Path,
+        tasks: tuple[Path, ...] = (),
+        *,
+        allow_late: bool = False,
+        calibration: Path | None = None,
+    ) -> Desk:
         """The desk in the folder `root`, whose own code is taken to be the user's as it is now."""
-        return cls(root, ledger, tasks, allow_late, _hooks(root))
+        return cls(root, ledger, tasks, allow_late, _hooks(root), calibration)
 
     def take_over(self, run: Run, examiners: Iterable[Examiner]) -> None:
         """Copy what is recorded for `run` where it lies, as far as these examiners' judges gave it."""
@@ -165,7 +176,9 @@ class Desk:
                     path=path,
                 )
         scored: dict[str, RunScored] = {run.label: run for run in results.runs}
-        return {run.label: Verification(scored[run.label], examiner.rubric_for(run.manifest.task_id)) for run in runs}
+        told = results.validity.sentence if results.validity is not None else not_calibrated(results.judge).sentence
+        rubrics = {run.label: examiner.rubric_for(run.manifest.task_id) for run in runs}
+        return {label: Verification(scored[label], rubric, told) for label, rubric in rubrics.items()}
 
     def _session(self, examiner: Examiner, runs: Sequence[Run]) -> ResultsFile:
         self._check_hooks()
@@ -181,6 +194,7 @@ class Desk:
                     given.append(f"--sciagent-judge-param={name}={json.dumps(value)}")
             given += [f"--sciagent-base-url={examiner.base_url}"] if examiner.base_url else []
             given += ["--sciagent-allow-late-rubric"] if self.allow_late else []
+            given += [f"--sciagent-calibration={self.calibration}"] if self.calibration is not None else []
             quiet = [
                 "-q",
                 "--no-header",

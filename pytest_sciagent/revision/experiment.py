@@ -31,6 +31,7 @@ class Scored:
     """One arm of one cell, scored: `scores` after each turn, round 0 first.
 
     recovered: criteria of the loop's rubric that failed in round 0 and hold at the end; None where it can't be told.
+    validity: how far the judge of the scores may be believed.
     """
 
     system: str
@@ -40,6 +41,7 @@ class Scored:
     trajectory: Trajectory
     scores: tuple[Ends, ...]
     recovered: int | None
+    validity: str
 
     @property
     def arm(self) -> Arm:
@@ -58,13 +60,13 @@ class Scored:
 
 
 class Experiment:
-    """One experiment file and what lies in its folders.
+    """One experiment file and what lies in its folders. calibration: how far judges agree with people.
 
     Raises:
         SciagentError: the file, or a task, system, rubric or judge that it names, can't be used.
     """
 
-    def __init__(self, path: Path, environ: Mapping[str, str], tell: Tell) -> None:
+    def __init__(self, path: Path, environ: Mapping[str, str], tell: Tell, calibration: Path | None = None) -> None:
         self.file = load_yaml(path, ExperimentFile)
         self.path, self.base = path, path.absolute().parent
         self.environ, self.tell = environ, tell
@@ -83,7 +85,9 @@ class Experiment:
                 "final",
             )
         self.results = self.base / self.file.results
-        self.desk = Desk.at(Path.cwd(), self.results / LEDGER, self.folders, allow_late=self.file.allow_late_rubric)
+        late = self.file.allow_late_rubric
+        ledger = self.results / LEDGER
+        self.desk = Desk.at(Path.cwd(), ledger, self.folders, allow_late=late, calibration=calibration)
 
     def _problem(self, message: str, *steps: int | str) -> SciagentError:
         """What is wrong with a value of the file, at its line."""
@@ -199,6 +203,7 @@ class Experiment:
                 trajectory=trajectory,
                 scores=tuple(score for score in scores if score is not None),
                 recovered=_recovered(trajectory, by_loop),
+                validity=final[trajectory.runs[-1].label].validity,
             )
 
     def _by_loop(self, done: list[tuple[Cell, Trajectory]], runs: list[Run]) -> dict[str, Verification]:

@@ -246,7 +246,8 @@ class Revision:
         before, after = (found[run.label].scored.score for run in (plan.base, progress.best))
         if before is None or after is None:
             raise SciagentError(f"the {plan.final.name} examiner gave no score: the run is not what was frozen")
-        return FinalScore(examiner=plan.final.used, before=before, after=after)
+        validity = found[progress.best.label].validity
+        return FinalScore(examiner=plan.final.used, before=before, after=after, validity=validity)
 
     # ---- the record
 
@@ -262,6 +263,7 @@ class Revision:
             model=plan.author.system.model,
             system_file=plan.author.digest,
             examiner=plan.loop.used,
+            validity=progress.found.validity,
             rounds=plan.rounds,
             tokens=plan.tokens,
             on_regression=plan.on_regression,

@@ -36,10 +36,12 @@ def _best(results: Sequence[tuple[int, CriterionResult]]) -> CriterionResult:
 
 @dataclass(frozen=True)
 class Verification:
-    """One run as a session scored it, under the rubric that gives its score."""
+    """One run as a session scored it, under the rubric that gives its score. validity: how far its judge may be
+    believed, as the session said it."""
 
     scored: RunScored
     rubric: Rubric
+    validity: str
 
     @cached_property
     def results(self) -> dict[Place, CriterionResult]:

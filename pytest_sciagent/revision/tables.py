@@ -8,6 +8,7 @@ from typing import Any
 from ..models.results import Ends
 from ..models.revision import ARMS, Arm, RevisionRecord
 from ..reporting.columns import NOTHING, columns, interval, number, paragraph, percent, span
+from ..reporting.validity import told_once
 from ..statistics import MeanGain, mean_gain
 from ..statistics.base import mean_of
 from ..text import clean, counted
@@ -30,6 +31,8 @@ def tables(scored: Sequence[Scored]) -> Iterator[str]:
         mine = [one for one in scored if one.system == system]
         yield f"ARMS of {system} on {counted(len(_tasks(mine)), 'task')} (gain: points over the same round 0)"
         yield from columns(("", "tasks", "score", *GAIN, "up", "down", "turns"), _by_arm(mine))
+        for sentence in told_once([one.validity for one in mine]):
+            yield from paragraph(sentence)
         yield from _without_interval(mine)
         yield from _notes(mine)
         if {one.arm for one in mine} == {"vanilla"}:
@@ -59,6 +62,7 @@ def as_json(scored: Sequence[Scored]) -> list[dict[str, Any]]:
             "turn_names": [name for _, name in one.trajectory.turns],
             "scores": [score.model_dump() for score in one.scores],
             "gain": one.gain.model_dump(),
+            "validity": one.validity,
             "turns": one.trajectory.spent.turns,
             "tokens": one.trajectory.spent.tokens,
             "cost_usd": one.trajectory.spent.cost_usd,

@@ -21,6 +21,7 @@ def told(record: RevisionRecord) -> Iterator[str]:
     rows: list[Sequence[str] | str] = [("round 0", *_counts(record.start), "")]
     rows += [(round_name(tried), *_counts(tried.standing), tried.outcome) for tried in record.tried]
     yield from columns(("", "satisfied", "failed", "not assessed", "score", "outcome"), rows)
+    yield from paragraph(record.validity) if record.validity is not None else ()
     for tried in record.tried:
         yield from _details(tried)
     if record.stopped is not None:
@@ -79,6 +80,7 @@ def _gain(record: RevisionRecord) -> Iterator[str]:
         f"before {span(final.before.low, final.before.high)}, after {span(final.after.low, final.after.high)}, "
         f"gain {span(gain.low, gain.high)}"
     )
+    yield from paragraph(final.validity) if final.validity is not None else ()
     if final.examiner.judge is not None and record.model is not None:
         yield from _kinship(record.model, final.examiner.judge.model)
 

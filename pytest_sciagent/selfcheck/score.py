@@ -12,6 +12,7 @@ from ..evaluation.recorded import recorded_judge
 from ..models import JudgeIdentity, Rubric
 from ..reporting.results import RunResult
 from ..reporting.scored_runs import open_runs, score_run
+from ..reporting.validity import Calibrations, Validity
 from ..scoring import Interval
 from ..tasks import Task
 from .allowances import ALLOWANCES, KINDS, Kind
@@ -36,9 +37,15 @@ class Earned:
 
 
 def score_runs(
-    folder: Path, tasks: Sequence[Task], rubric: Rubric, sources: Sources, judge: JudgeIdentity | None
-) -> list[Earned]:
-    """Score the runs that `build_runs` made in `folder`, by what the ledger of `sources` holds; nobody is asked.
+    folder: Path,
+    tasks: Sequence[Task],
+    rubric: Rubric,
+    sources: Sources,
+    judge: JudgeIdentity | None,
+    calibrations: Calibrations,
+) -> tuple[list[Earned], Validity]:
+    """Score the runs that `build_runs` made in `folder`, by what the ledger of `sources` holds; nobody is asked. What
+    they earned, and how far the judge may be believed.
 
     judge: whose answers; None: those of the only judge that is recorded.
 
@@ -54,7 +61,7 @@ def score_runs(
         result = score_run(run, rubric, whose).result
         gaps = sum(v.status == "unrecorded" for finding in result.findings for v in finding.verdicts)
         found.append(Earned(kind, task.id, _points(result, task), gaps))
-    return found
+    return found, calibrations.validity(whose.identity, rubric)
 
 
 def _points(result: RunResult, task: Task) -> Interval:

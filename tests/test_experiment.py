@@ -43,6 +43,8 @@ def test_recorded_experiment_is_told_without_a_harness(lab: Path) -> None:
     before = {p: p.read_bytes() for p in (lab / "results").rglob("*") if p.is_file()}
     out, arms = go()
     assert "works" not in out
+    assert {one["validity"] for one in arms.values()} == {"no judge: code alone decides"}
+    assert out.count("no judge: code alone decides") == 1
     assert {p: p.read_bytes() for p in (lab / "results").rglob("*") if p.is_file()} == before
     assert list(arms) == ["vanilla", "skeleton", "rubric", "rubric+revise", "self-refine", "compute-matched"]
     assert len({one["runs"][0] for one in arms.values()}) == 1  # one round 0 for all

@@ -60,10 +60,13 @@ def two(cohort: Cohort) -> Cohort:
     return cohort
 
 
+BELIEVED = "judge handoff:tester, not calibrated against people: sciagent calibrate"
+
+
 def test_json_lines_hold_every_verdict(two: Cohort) -> None:
     code, out, _ = two.sciagent("export", "jsonl", "runs", "--rubric", "small", "-o", "v.jsonl")
     assert code == 0
-    assert out == "16 verdicts of 3 runs in v.jsonl\n"
+    assert out == f"16 verdicts of 3 runs in v.jsonl\n{BELIEVED}\n"
     lines = [json.loads(line) for line in (two.root / "v.jsonl").read_text().splitlines()]
     assert {line["schema"] for line in lines} == {"sciagent-verdict/1"}
     first = lines[0]
@@ -82,7 +85,7 @@ def test_json_lines_hold_every_verdict(two: Cohort) -> None:
 def test_logs_for_inspect_hold_levels_gaps_and_failed_runs(two: Cohort) -> None:
     code, out, _ = two.sciagent("export", "inspect", "runs", "--rubric", "small", "-o", "logs")
     assert code == 0
-    assert out == "alpha: logs/alpha.json\nbeta: logs/beta.json\n"
+    assert out == f"alpha: logs/alpha.json\nbeta: logs/beta.json\n{BELIEVED}\n"
     log = json.loads((two.root / "logs/beta.json").read_text())
     assert [sample["id"] for sample in log["samples"]] == ["t1::finding_1", "t1::finding_2", "t1"]
     assert log["samples"][0]["scores"]["ev.half"]["value"] == 0.5
@@ -134,8 +137,9 @@ def test_our_results_in_their_format_are_scored_again_to_the_same_numbers(cohort
     fully_judged(cohort)
     file = "final/final_scoring_result.json"
     code, out, _ = cohort.sciagent("export", "truthinsightbench", "runs", "--rubric", "small", "-o", file)
-    assert (code, out) == (0, f"scored: 2 runs in {file}\n")
+    assert (code, out) == (0, f"scored: 2 runs in {file}\n{BELIEVED}\n")
     result = json.loads((cohort.root / file).read_text())
+    assert result["validity"] == BELIEVED
     assert [row["agent"] for row in result["agent_ranking"]] == ["beta", "alpha"]
     finding = result["run_results"][0]["findings"][0]
     assert finding["score"] == sum(WEIGHTS[c] * (1 if c.startswith("ev") else 0.5) for c in WEIGHTS)

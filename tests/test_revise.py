@@ -232,6 +232,12 @@ def test_own_examiner_may_not_give_the_final_score(finished: Path) -> None:
     assert record(finished).same_examiner
 
 
+def test_the_calibration_that_the_configuration_names_is_looked_up(finished: Path) -> None:
+    (finished / "pytest.ini").write_text("[pytest]\nsciagent_calibration = kept/none.json\n")
+    _, err = revise(finished, "improves", code=4)
+    assert "kept/none.json" in err
+
+
 @pytest.mark.parametrize(
     "final",
     [
@@ -499,6 +505,10 @@ def test_recorded_revision_by_a_language_model_is_replayed(tmp_path: Path, monke
     after = load_json(tmp_path / "revision/earth_carbon_record/revision.json", RevisionRecord)
     assert after == before
     assert after.final is not None
+    assert after.validity == "judge handoff:claude-loop, not calibrated against people: sciagent calibrate"
+    assert after.final.validity == "judge handoff:claude-fresh, not calibrated against people: sciagent calibrate"
+    assert after.validity in out
+    assert after.final.validity in out
     low, high = (after.final.after.low - after.final.before.high, after.final.after.high - after.final.before.low)
     assert f"between {low:.0f} and {high:.1f} points" in recorded_readme()
     assert "judge and author are of one family by their names (claude, claude-fresh)" in out

@@ -38,6 +38,8 @@ def test_the_crate_holds_run_and_verdicts(cohort: Cohort) -> None:
     assert made["actionStatus"].endswith("CompletedActionStatus")
     assert judged["agent"]["name"] == "handoff:tester"
     score = crate.get("#score")
+    told = "judge handoff:tester, not calibrated against people: sciagent calibrate"
+    assert score["description"] == judged["agent"]["description"] == told
     assert (score["minValue"], score["maxValue"]) == (55, 65)
     assert (cohort.root / "crate" / "run.json").read_bytes() == (run / "run.json").read_bytes()
 

@@ -43,6 +43,7 @@ def test_the_shipped_verdicts_grant_no_more_than_the_allowances() -> None:
         assert word == "within"
         assert float(score) <= float(most) == round(float(ALLOWANCES[kind].points), 1)  # type: ignore[index]
         assert (float(score) == 0) == (kind in ("empty", "nothing"))
+    assert "judge handoff:claude, not calibrated against people: sciagent calibrate" in done.stdout
 
 
 def test_nothing_that_is_recorded_is_stale(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ def everywhere(cohort: Cohort) -> dict[str, str]:
         "compare": ("compare", "runs", "--rubric", "small", "--csv", "cohort.csv", "--json", "compared.json"),
         "of a table": ("compare", "cohort.csv", "--rubric", "small"),
         "stability": ("stability", "runs", "--rubric", "small", "--json", "stable.json"),
+        "lines": ("export", "jsonl", "runs", "--rubric", "small", "-o", "lines.jsonl"),
+        "log": ("export", "inspect", "runs", "--rubric", "small", "-o", "logs"),
     }
     printed = {}
     for name, args in commands.items():
@@ -60,6 +62,7 @@ def everywhere(cohort: Cohort) -> dict[str, str]:
         **printed,
         "cohort": Path("cohort.csv").read_text("utf-8").replace('""', '"'),
         "compared": json.loads(Path("compared.json").read_text("utf-8"))["believed"][0],
+        "in the log": next(Path("logs").iterdir()).read_text("utf-8"),
         "stable": json.loads(Path("stable.json").read_text("utf-8"))["validity"]["sentence"],
     }
 

@@ -51,6 +51,7 @@ from pytest_sciagent.judging.draws import parse_draws
 from pytest_sciagent.judging.handoff import read_answers
 from pytest_sciagent.judging.identity import parse_judges
 from pytest_sciagent.judging.prices import parse_price
+from pytest_sciagent.judging.prompts import PACKAGED
 from pytest_sciagent.judging.run_answers import PlanAnswer
 from pytest_sciagent.judging.template_check import read_templates
 from pytest_sciagent.ledger import read_work
@@ -64,6 +65,7 @@ from pytest_sciagent.models.results import ResultsFile
 from pytest_sciagent.models.revision import ExperimentFile, RevisionRecord
 from pytest_sciagent.models.run import Release
 from pytest_sciagent.models.task import Provenance
+from pytest_sciagent.models.weights import WeightsFile
 from pytest_sciagent.reporting.validity import calibrations_of
 from pytest_sciagent.rubrics.frozen import FreezeRecord
 from pytest_sciagent.runs.secrets import mask_secrets, secret_lines
@@ -205,6 +207,7 @@ PARSERS = [
     *document("release", Release),
     *document("revision", RevisionRecord),
     *document("calibration", Calibration),
+    *document("weights", WeightsFile),
     *document("freeze", FreezeRecord),
     *document("blocklist", BlocklistFile),
     Parser("system", in_file("system.yaml", load_system), "schema: sciagent-system/1\nname: a\ncommand: [a]\n"),

@@ -10,7 +10,8 @@ from typing import Any
 import click
 import pytest
 import yaml
-from sample import OTHER, TESTER, Cohort, write_task
+from sample import LEVELS, OTHER, TESTER, Cohort, write_task
+from test_calibrate import label
 from test_cli_help import COMMANDS
 
 JUDGE = "--judge=handoff:tester"
@@ -58,6 +59,7 @@ CALLS: dict[str, tuple[list[str], int]] = {
     "stability": (["runs", RUBRIC, JUDGE], 0),
     "selfcheck": (["life_bill_shape"], 0),
     "plan": (["runs", RUBRIC, "--judge=openai:m"], 0),
+    "ensemble": (["labels.jsonl", "--runs=runs", RUBRIC, f"--judge={TESTER.label},{OTHER.label}"], 0),
     "doctor": (["runs", RUBRIC, JUDGE], 0),
 }
 """A call of each command that has it, in the repository below, and its exit code."""
@@ -74,6 +76,14 @@ def cohort(pytester: pytest.Pytester) -> Cohort:
     made.record(judge=TESTER)
     made.record(judge=OTHER)
     (made.root / "answers.jsonl").write_text("")
+    labels = [
+        label(f"{system}/{task}", criterion, level, finding=f"finding_{number}")
+        for system in ("alpha", "beta")
+        for task in ("t1", "t2")
+        for number in (1, 2)
+        for criterion, level in LEVELS.items()
+    ]
+    (made.root / "labels.jsonl").write_text("\n".join(labels))
     return made
 
 

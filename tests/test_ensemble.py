@@ -308,8 +308,11 @@ RIGHT = {"ev.full": 1, "ev.half": 0.5, "rob.zero": 0, "rob.open": 1}
 
 
 def test_the_reliable_judge_outweighs_two_others(cohort: Cohort) -> None:
-    told = weigh()
+    told = weigh("--json", "told.json")
     assert "32 labels of 4 runs" in told
+    document = json.loads((cohort.root / "told.json").read_text("utf-8"))
+    assert document["weights"]["evidence"][OTHER.label] == 0 < document["weights"]["evidence"][TESTER.label]
+    assert document["weighted"]["exact"]["value"] == document["gain"]["after"]["value"] == 1
     assert "majority 32 4 0.0 - " in told
     assert "weighted 32 4 100.0 - 1.00" in told
     plain = cohort.results(RUN, JUDGES)

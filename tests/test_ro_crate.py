@@ -13,6 +13,7 @@ from sample import Cohort
 
 from pytest_sciagent.schemas import schemas
 
+BELIEVED = "judge handoff:tester, not calibrated against people: sciagent calibrate"
 ARGS = ("export", "ro-crate", "runs/alpha/t1", "--rubric", "small")
 
 
@@ -20,7 +21,7 @@ def test_the_crate_holds_run_and_verdicts(cohort: Cohort) -> None:
     run = cohort.run(findings=1, files={"a name with spaces & ü.csv": "x\n1\n"})
     cohort.record()
     code, out, err = cohort.sciagent(*ARGS, "-o", "crate")
-    assert (code, out, err) == (0, "6 files in the crate crate\n", "")
+    assert (code, out, err) == (0, f"6 files in the crate crate\n{BELIEVED}\n", "")
     crate = ROCrate(cohort.root / "crate")
     manifest = json.loads((run / "run.json").read_text())
     by_name = {entity["name"]: entity for entity in crate.data_entities}
@@ -38,8 +39,7 @@ def test_the_crate_holds_run_and_verdicts(cohort: Cohort) -> None:
     assert made["actionStatus"].endswith("CompletedActionStatus")
     assert judged["agent"]["name"] == "handoff:tester"
     score = crate.get("#score")
-    told = "judge handoff:tester, not calibrated against people: sciagent calibrate"
-    assert score["description"] == judged["agent"]["description"] == told
+    assert score["description"] == judged["agent"]["description"] == BELIEVED
     assert (score["minValue"], score["maxValue"]) == (55, 65)
     assert (cohort.root / "crate" / "run.json").read_bytes() == (run / "run.json").read_bytes()
 

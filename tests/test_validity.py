@@ -62,7 +62,7 @@ def everywhere(cohort: Cohort) -> dict[str, str]:
         **printed,
         "cohort": Path("cohort.csv").read_text("utf-8").replace('""', '"'),
         "compared": json.loads(Path("compared.json").read_text("utf-8"))["believed"][0],
-        "in the log": next(Path("logs").iterdir()).read_text("utf-8"),
+        "in the log": next(p for p in [*Path().glob("logs/*"), Path("logs")] if p.is_file()).read_text("utf-8"),
         "stable": json.loads(Path("stable.json").read_text("utf-8"))["validity"]["sentence"],
     }
 

@@ -10,6 +10,7 @@ import click
 
 from ..errors import SciagentError
 from .common import PATH, find, given_labels, progress, read_session_rubric, sources_of, templates_option
+from .told import show
 
 if TYPE_CHECKING:
     from ..evaluation import Sources
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 @templates_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("-o", "--output", type=PATH, default=None, help="Write the weights as JSON, say to weights.json.")
+@click.option(
+    "--json", "target", type=PATH, default=None, help="Write weights and agreement as JSON; - prints it instead."
+)
 def ensemble(
     labels: tuple[Path, ...],
     runs: tuple[Path, ...],
@@ -39,6 +43,7 @@ def ensemble(
     templates: Path | None,
     seed: int,
     output: Path | None,
+    target: Path | None,
 ) -> None:
     """Weigh the votes of a panel by how often each member said what people said, by LABELS: files of JSON lines (schema
     sciagent-label/1), or folders that `sciagent label` filled. Nobody is asked: each member's recorded answers count.
@@ -59,7 +64,7 @@ def ensemble(
     from ..judging.reliability import Reliability
     from ..ledger.store import write_atomically
     from ..reporting.calibration import people
-    from ..reporting.ensemble import ensemble_text, measure_ensemble
+    from ..reporting.ensemble import ensemble_json, ensemble_text, measure_ensemble
     from ..reporting.few_shot import held_out
 
     given = people(given_labels(labels, raters))
@@ -72,7 +77,7 @@ def ensemble(
     votes = [voted[label.run, label.finding or "", label.criterion].votes for label in usable]
     dimensions = {criterion.id: criterion.dimension for criterion in rubric.criteria}
     found = measure_ensemble(usable, votes, Reliability(weights), dimensions, seed)
-    click.echo(ensemble_text(found), nl=False)
+    show(ensemble_text(found), ensemble_json(found), target)
     if output is not None:
         write_atomically(output, json_module.dumps(weights.as_json(), indent=1, ensure_ascii=False) + "\n")
 

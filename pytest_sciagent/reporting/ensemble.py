@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..judging.draws import DEFAULT_RULE, WEIGHTED, Rule
 from ..judging.panel import level_of
 from ..judging.reliability import Reliability, Weighing
 from ..models import Label, Vote
 from ..models.examples import first_of
+from ..models.weights import WeightsFile
 from ..statistics import RaterAgreement, kappa_gain, rater_agreement
 from ..statistics.agreement import Estimate, KappaGain
 from ..text import counted
@@ -72,6 +74,26 @@ def ensemble_text(found: Ensemble) -> str:
     return "\n".join(_lines(found)) + "\n"
 
 
+def ensemble_json(found: Ensemble) -> dict[str, Any]:
+    """The same as plain data: the weights of each dimension by judge, and every measure of agreement."""
+    file = found.reliability.file
+    return {
+        "schema": "sciagent-ensemble/1",
+        "rubric": file.rubric,
+        "people": list(file.raters),
+        "runs": len(file.runs),
+        "weights": {name: dict(found.reliability.all_labels(name)) for name in _dimensions(file)},
+        "members": {name: asdict(one) for name, one in found.members.items()},
+        "majority": asdict(found.majority),
+        "weighted": asdict(found.weighted),
+        "gain": asdict(found.gain),
+    }
+
+
+def _dimensions(file: WeightsFile) -> list[str]:
+    return sorted({name for run in file.runs.values() for name in run})
+
+
 def _lines(found: Ensemble) -> Iterator[str]:
     file = found.reliability.file
     labels = max(one.n for one in found.members.values())
@@ -81,7 +103,7 @@ def _lines(found: Ensemble) -> Iterator[str]:
     yield from paragraph(f"rubric {file.rubric}; people: {people}")
     yield ""
     yield "WEIGHTS, by dimension; a vote of weight 0 counts for nothing"
-    dimensions = sorted({name for run in file.runs.values() for name in run})
+    dimensions = _dimensions(file)
     by_dimension = [found.reliability.all_labels(dimension) for dimension in dimensions]
     rows = [(name, *(number(weights[name], 2) for weights in by_dimension)) for name in found.members]
     yield from columns(("", *dimensions), rows)

@@ -482,7 +482,7 @@ def test_a_file_that_is_none_is_refused_in_one_message(cohort: Cohort) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (WEIGHED[:-1], "--sciagent-combine weighted: name the file of weights with --sciagent-weights FILE"),
+        (WEIGHED[:-1], "the rule weighted needs a file of weights (--sciagent-weights; --weights of a command)"),
         ((RUN, JUDGES, WEIGHED[-1]), "--sciagent-weights belongs to --sciagent-combine=weighted"),
     ],
 )

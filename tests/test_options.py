@@ -25,6 +25,7 @@ GIVEN: dict[str, str] = {
     "in_flight": "3",
     "draws": "auto:4",
     "combine": "strict",
+    "weights": "weights.json",
     "layout": "group:3",
     "templates": "words",
     "timeout": "7.5",
@@ -56,7 +57,7 @@ def test_the_twin_does_the_same(cohort: Cohort, option: object) -> None:
     (cohort.root / "words").mkdir()
     assert isinstance(option, type(OPTIONS[0]))
     value = GIVEN.get(option.name)
-    others = {"judge": JUDGE[1], "rerun": "true"}
+    others = {"judge": JUDGE[1], "rerun": "true", **({"combine": "weighted"} if option.name == "weights" else {})}
     lines = [f"sciagent_{name} = {text}" for name, text in others.items() if name != option.name]
     plain = read(cohort, lines, [])
     by_option = read(cohort, lines, [option.flag if value is None else f"{option.flag}={value}"])

@@ -63,10 +63,4 @@ def read_panel(given: Values) -> PanelOptions:
     rule = next((rule for rule in RULES if rule == name), DEFAULT_RULE)
     if rule != WEIGHTED and given.is_given("weights"):
         raise pytest.UsageError(f"--sciagent-weights belongs to --sciagent-combine={WEIGHTED}")
-    weights = given.path("weights") if rule == WEIGHTED else None
-    if rule == WEIGHTED and weights is None:
-        raise pytest.UsageError(
-            f"{given.spelled('combine')} {WEIGHTED}: name the file of weights with --sciagent-weights FILE; "
-            "sciagent ensemble makes it of people's labels"
-        )
-    return PanelOptions(draws, rule, weights)
+    return PanelOptions(draws, rule, given.path("weights") if rule == WEIGHTED else None)

@@ -36,7 +36,10 @@ class Poll:
 
     def __post_init__(self) -> None:
         if self.rule == WEIGHTED and self.weights is None:
-            raise SciagentError(f"the rule {WEIGHTED} needs a file of weights, which sciagent ensemble makes of labels")
+            raise SciagentError(
+                f"the rule {WEIGHTED} needs a file of weights (--sciagent-weights; --weights of a command): "
+                "sciagent ensemble makes it of people's labels"
+            )
         if self.rule != WEIGHTED and self.weights is not None:
             raise SciagentError(f"weights count under the rule {WEIGHTED} only, and the rule is {self.rule}")
 

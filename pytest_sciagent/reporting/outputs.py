@@ -11,7 +11,7 @@ from ..text import counted, one_line
 
 if TYPE_CHECKING:
     from ..collection.state import SessionState
-    from ..gates import Gate
+    from ..gates.decision import Asked
     from .board import Board
     from .results import Results
 
@@ -36,7 +36,7 @@ def prepare(board: Board) -> None:
         config.pluginmanager.register(HtmlColumns(board), "sciagent-html-columns")
 
 
-def writers(results: Results, state: SessionState, gates: Sequence[Gate]) -> Iterator[Writer]:
+def writers(results: Results, state: SessionState, gates: Sequence[Asked]) -> Iterator[Writer]:
     """What writes each output that was asked for. Each may raise SciagentError; the others are written all the same."""
     outputs, words = state.options.outputs, state.words
     if outputs.json is not None:
@@ -65,7 +65,7 @@ def writers(results: Results, state: SessionState, gates: Sequence[Gate]) -> Ite
         yield partial(_write_pages, outputs.html, state, results, gates)
 
 
-def _write_pages(path: Path, state: SessionState, results: Results, gates: Sequence[Gate]) -> str:
+def _write_pages(path: Path, state: SessionState, results: Results, gates: Sequence[Asked]) -> str:
     from .html.session import write_session_html
 
     first, *others = write_session_html(path, state, results, gates)

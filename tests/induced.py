@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -147,14 +148,16 @@ class Model:
         self.answers: dict[str, Any] = {**ANSWERS, **(other or {})}
         self.prompts: list[str] = []
         self.kinds: list[str] = []
+        self._turn = threading.Lock()
         self._server = Loopback(self._answer)
 
     def _answer(self, request: dict[str, Any], n: int) -> Any:
         kind = request["response_format"]["json_schema"]["name"]
-        self.kinds.append(kind)
-        self.prompts.append("\n".join(str(message["content"]) for message in request["messages"]))
-        answer = self.answers[kind]
-        return answer(self.kinds.count(kind)) if callable(answer) else answer
+        with self._turn:  # several are asked at once
+            self.kinds.append(kind)
+            self.prompts.append("\n".join(str(message["content"]) for message in request["messages"]))
+            answer = self.answers[kind]
+            return answer(self.kinds.count(kind)) if callable(answer) else answer
 
     def __enter__(self) -> Model:
         self._server.__enter__()

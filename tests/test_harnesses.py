@@ -322,7 +322,7 @@ def test_a_folder_that_cannot_be_made_is_one_message(lab: Lab, command: tuple[st
 
 def test_a_task_named_twice_is_run_once(lab: Lab) -> None:
     out, _ = lab.run("t1", code=0)
-    assert out.splitlines()[-1].startswith("1 runs")
+    assert out.splitlines()[-1].startswith("1 run ")
 
 
 def test_a_full_disk_stops_the_harness(tmp_path: Path) -> None:

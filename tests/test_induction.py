@@ -624,7 +624,7 @@ def test_quality_of_skeleton_and_full_and_coverage_of_a_gold_checklist() -> None
         "items": [{"item_id": "item1", "criteria": []}, {"item_id": "item3", "criteria": []}],
     }
     full = changed(covered, lambda a: a["items"][1].update(criteria=["levels.criterion_0"]))
-    with Model({"coverage": lambda n: [covered, full][n - 1]}) as model:
+    with Model({"coverage": lambda n: full if "criterion_0" in model.prompts[-1] else covered}) as model:
         assert model.induce("levels", "-o", "full.yaml")[0] == 0
         assert model.induce("levels", "--stages=skeleton", "-o", "skeleton.yaml")[0] == 0
         asking = (f"--base-url={model.url}", "--judge=openai:m-1", "--gold=gold.yaml", "-o", "q.json")

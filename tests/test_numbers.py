@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import value_at
 
 from pytest_sciagent.evidence.matching import Match, match_numbers
 from pytest_sciagent.evidence.numbers import Asserted, extract_numbers
@@ -386,7 +387,7 @@ def test_json_documents_are_named_by_pointer_and_once() -> None:
     artifact = read_artifact("r.json", b'{"fits": [{"slope": 0.22591, "ok": true}], "text": "0.226"}')
     (match,) = match_numbers(quantities("0.226"), {"r.json": artifact.tables}, {"r.json": artifact.data})
     assert [(place.file, place.place) for place in match.places] == [("r.json", "/fits/0/slope")]
-    assert artifact.value_at(match.places[0].place) == match.places[0].stored
+    assert value_at(artifact, match.places[0].place) == match.places[0].stored
 
 
 def test_a_fraction_matches_a_percentage_only_where_the_column_says_so() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -125,11 +126,8 @@ class Artifacts:
         """
         if needs_isolation(path):
             self._check_time()
-        before = self.readers.used_s
-        try:
+        with self._timed():
             return self.readers.read(path, data)
-        finally:
-            self._seconds_used += self.readers.used_s - before
 
     def check_image(self, data: bytes, max_side: int, max_pixels: int) -> dict[str, Any]:
         """As `Readers.check_image`, within the limits of the run.
@@ -138,11 +136,8 @@ class Artifacts:
             Unreadable: with the reason.
         """
         self._check_time()
-        before = self.readers.used_s
-        try:
+        with self._timed():
             return self.readers.check_image(data, max_side, max_pixels)
-        finally:
-            self._seconds_used += self.readers.used_s - before
 
     def draw(self, data: bytes, max_side: int, max_pixels: int) -> bytes:
         """As `Readers.draw`, within the limits of the run.
@@ -151,9 +146,15 @@ class Artifacts:
             Unreadable: with the reason.
         """
         self._check_time()
+        with self._timed():
+            return self.readers.draw(data, max_side, max_pixels)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """What the readers take inside counts towards the limit of the run."""
         before = self.readers.used_s
         try:
-            return self.readers.draw(data, max_side, max_pixels)
+            yield
         finally:
             self._seconds_used += self.readers.used_s - before
 

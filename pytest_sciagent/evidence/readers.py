@@ -16,7 +16,7 @@ from .delimited import read_delimited, read_text
 from .json_data import json_values, read_json, read_json_lines
 from .media import read_image, read_notebook, read_pdf
 from .sheets import read_parquet, read_xlsx
-from .tables import MAX_BYTES, Artifact, Cell, Kind, Table, Unreadable, resolve_pointer
+from .tables import MAX_BYTES, Artifact, Cell, Kind, Table, Unreadable
 
 __all__ = [
     "Artifact",
@@ -29,7 +29,6 @@ __all__ = [
     "libraries",
     "needs_isolation",
     "read_artifact",
-    "resolve_pointer",
 ]
 
 Reader = Callable[[bytes], Artifact]

@@ -35,8 +35,6 @@ _WORDS: dict[str, Cell] = {
     "+inf": math.inf,
     "-inf": -math.inf,
 }
-_PLACE = re.compile(r"row ([1-9][0-9]{0,8}), column (.*)", re.DOTALL)
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class Unreadable(Exception):
@@ -133,46 +131,10 @@ class Artifact:
     facts: dict[str, Any] = field(default_factory=dict)
     data: Any = None
 
-    def value_at(self, place: str) -> Cell:
-        """The value at a place as `Table.locator` or `json_values` name it.
-
-        Raises:
-            LookupError: there is no such place, or it holds no single value.
-        """
-        for table in self.tables:
-            prefix = f"{table.name}: " if table.name else ""
-            found = _PLACE.fullmatch(place.removeprefix(prefix)) if place.startswith(prefix) else None
-            if found and table.layout == "grid":
-                return table.cell(int(found[1]), found[2])
-        if self.kind == "json":
-            value = resolve_pointer(self.data, place)
-            if value is None or isinstance(value, str | float | int | bool):
-                return value
-        raise LookupError(f"no single value at {one_line(place, 80)}")
-
 
 def pointer_token(key: str) -> str:
     """`key` as one step of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
-
-
-def resolve_pointer(data: Any, pointer: str) -> Any:
-    """The part of `data` that the JSON pointer names.
-
-    Raises:
-        LookupError: nothing is there.
-    """
-    if pointer and not pointer.startswith("/"):
-        raise LookupError(f"{one_line(pointer, 80)} is not a JSON pointer")
-    for token in pointer.split("/")[1:]:
-        step = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(data, dict) and step in data:
-            data = data[step]
-        elif isinstance(data, list) and _INDEX.fullmatch(step) and int(step) < len(data):
-            data = data[int(step)]
-        else:
-            raise LookupError(f"nothing at {one_line(pointer, 80)}")
-    return data
 
 
 def parse_cell(raw: str, decimal_comma: bool = False) -> Cell:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import SciagentError
 from ..ledger.store import write_atomically
@@ -122,23 +122,30 @@ class Adapter:
         (meter.add if self.system.usage_sum else meter.set)(**told)
 
 
-class ClaudeCode(Adapter):
-    """Claude Code, printing its events. Its session is kept in the run's own home, so that it can be resumed."""
+class _Packaged(Adapter):
+    """A harness that is known by its program: the system file names another command only where it lies elsewhere."""
 
-    name = "claude_code"
+    usual: ClassVar[tuple[str, ...]]
     log = "transcript.jsonl"
-
-    def __init__(self, system: SystemFile, key: str | None) -> None:
-        super().__init__(system, key)
-        self._messages: dict[str, dict[str, object]] = {}
 
     @property
     def program(self) -> tuple[str, ...]:
-        return self.system.command or ("claude",)
+        return self.system.command or self.usual
 
     @property
     def version_argv(self) -> tuple[str, ...]:
         return self.system.version_command or (*self.program, "--version")
+
+
+class ClaudeCode(_Packaged):
+    """Claude Code, printing its events. Its session is kept in the run's own home, so that it can be resumed."""
+
+    name = "claude_code"
+    usual = ("claude",)
+
+    def __init__(self, system: SystemFile, key: str | None) -> None:
+        super().__init__(system, key)
+        self._messages: dict[str, dict[str, object]] = {}
 
     def start(self, turn: Turn) -> Start:
         self._messages = {}
@@ -175,19 +182,11 @@ def _anthropic(usage: Any) -> dict[str, object]:
     return {"input_tokens": sum(known) if known else None, "output_tokens": usage.get("output_tokens")}
 
 
-class Codex(Adapter):
+class Codex(_Packaged):
     """Codex CLI, printing its events; the endpoint is a provider of its own in a written configuration."""
 
     name = "codex"
-    log = "transcript.jsonl"
-
-    @property
-    def program(self) -> tuple[str, ...]:
-        return self.system.command or ("codex",)
-
-    @property
-    def version_argv(self) -> tuple[str, ...]:
-        return self.system.version_command or (*self.program, "--version")
+    usual = ("codex",)
 
     def prepare(self, home: Path, workspace: Path) -> list[Start]:
         lines = ['approval_policy = "never"', 'sandbox_mode = "danger-full-access"']
@@ -221,19 +220,11 @@ class Codex(Adapter):
             meter.add(input_tokens=data["usage"].get("input_tokens"), output_tokens=data["usage"].get("output_tokens"))
 
 
-class OpenScience(Adapter):
+class OpenScience(_Packaged):
     """OpenScience; its endpoint is registered first, with the key in a variable where the harness reads one."""
 
     name = "openscience"
-    log = "transcript.jsonl"
-
-    @property
-    def program(self) -> tuple[str, ...]:
-        return self.system.command or ("openscience",)
-
-    @property
-    def version_argv(self) -> tuple[str, ...]:
-        return self.system.version_command or (*self.program, "--version")
+    usual = ("openscience",)
 
     def prepare(self, home: Path, workspace: Path) -> list[Start]:
         if not self.system.endpoint.url:
@@ -262,16 +253,12 @@ class OpenScience(Adapter):
         meter.add(cost_usd=part.get("cost"))
 
 
-class DeepSeekHarness(Adapter):
+class DeepSeekHarness(_Packaged):
     """DeepSeek Harness by its Python SDK, in a process of its own: `deepseek_launcher.py` makes one call a turn."""
 
     name = "deepseek_harness"
-    log = "transcript.jsonl"
+    usual = (sys.executable,)
     sessions = (".dsh/**/*.jsonl",)
-
-    @property
-    def program(self) -> tuple[str, ...]:
-        return self.system.command or (sys.executable,)
 
     @property
     def version_argv(self) -> tuple[str, ...]:
@@ -297,10 +284,11 @@ class DeepSeekHarness(Adapter):
             )
 
 
-class OpenClaw(Adapter):
+class OpenClaw(_Packaged):
     """OpenClaw's embedded agent, one turn a start; its JSON comes as one document at the end."""
 
     name = "openclaw"
+    usual = ("openclaw",)
     log = "answer.json"
     sessions = (".openclaw/agents/main/sessions/*.jsonl",)
     _MAX = 20_000_000
@@ -309,14 +297,6 @@ class OpenClaw(Adapter):
         super().__init__(system, key)
         self._text: list[str] = []
         self._size = 0
-
-    @property
-    def program(self) -> tuple[str, ...]:
-        return self.system.command or ("openclaw",)
-
-    @property
-    def version_argv(self) -> tuple[str, ...]:
-        return self.system.version_command or (*self.program, "--version")
 
     def prepare(self, home: Path, workspace: Path) -> list[Start]:
         setup = Start((*self.program, "setup", "--workspace", str(workspace)))

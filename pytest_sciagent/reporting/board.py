@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +15,9 @@ from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
 from ..gates.head_prompts import HeadPrompts
 from ..gates.setup import baseline_of, make_gates
-from ..text import counted, one_line
+from ..text import counted
 from .junit import tell_junit
+from .outputs import Writer, prepare, writers
 from .validity import calibrations_of
 
 if TYPE_CHECKING:
@@ -46,21 +45,14 @@ class Board:
         self.gates = make_gates(state, self._calibrations)
         self.verdicts: dict[str, dict[VerdictKey, Verdict]] = {}
         self.results: Results | None = None
-        self.pages: list[Path] = []
+        self._told: list[str] = []
         self._by_nodeid = {index.nodeid: index for index in state.indexes.values()}
         self._replayed: list[LedgerEntry] = []
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
         self._open_again: Counter[str] = Counter()
-        if state.options.outputs.otel:
-            from .otel import check_otel
-
-            check_otel()
-        if state.config.pluginmanager.hasplugin("html") and state.config.getoption("htmlpath", None):
-            from .pytest_html import HtmlColumns
-
-            state.config.pluginmanager.register(HtmlColumns(self), "sciagent-html-columns")
+        prepare(self)
 
     # ---- what comes in
 
@@ -255,23 +247,16 @@ class Board:
 
     def _save(self, results: Results | None) -> None:
         """Write what stays: recorded verdicts, then each file. What can't be written is told, with exit code 4."""
-        from .outputs import writers
-
-        asked: list[Callable[[], None]] = [self.state.recording.save]
+        asked: list[Writer] = [self.state.recording.save]
         if results is not None:
-            asked += [*writers(results, self.state), partial(self._write_pages, results)]
+            asked += writers(results, self.state, self.gates)
         for write in asked:
             try:
-                write()
+                told = write()
             except SciagentError as error:
                 self._problem = self._problem or str(error)
-
-    def _write_pages(self, results: Results) -> None:
-        html = self.state.options.outputs.html
-        if html is not None:
-            from .html.session import write_session_html
-
-            self.pages = write_session_html(html, self.state, results, self.gates)
+            else:
+                self._told += [told] if told is not None else []
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .terminal import write_outcomes, write_summary
@@ -283,9 +268,8 @@ class Board:
             from .spending import spent_line
 
             terminalreporter.write_line(f"sciagent: {spent_line(self._spent())}")
-        if self.pages:
-            beside = f" (and {len(self.pages) - 1} pages beside it)" if len(self.pages) > 1 else ""
-            terminalreporter.write_line(f"HTML report: {one_line(str(self.pages[0]))}{beside}")
+        for line in self._told:
+            terminalreporter.write_line(line)
         if self._problem is not None:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import stat
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -60,6 +61,20 @@ _SCALARS = (
 )
 for _tag, _pattern, _first in _SCALARS:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
+
+
+def is_there(path: Path) -> bool:
+    """Whether `path` is a file.
+
+    Raises:
+        SciagentError: nobody can tell, since a folder on the way may not be looked into.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
+        return False
+    except OSError as error:
+        raise SciagentError(f"can't be looked for: {error.strerror}", path=path) from None
 
 
 def read_text(path: Path) -> str:

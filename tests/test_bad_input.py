@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -459,3 +460,18 @@ def test_a_manifest_that_is_a_fifo_does_not_block(cohort: Cohort) -> None:
 def test_characters_that_no_yaml_may_have_are_named(text: str) -> None:
     with pytest.raises(SciagentError, match="not readable as YAML"):
         parse_yaml(text, TaskManifest, "task.yaml")
+
+
+@pytest.mark.parametrize("place", ["verdicts", "tasks/t1/hidden", "rubrics", ".sciagent/work"])
+def test_a_place_that_nobody_can_look_into_is_one_message(cohort: Cohort, place: str) -> None:
+    """A link that leads to itself stands for all of them: permissions are nothing to whoever is root."""
+    cohort.run(findings=1)
+    folder = cohort.root / place
+    folder.parent.mkdir(exist_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.symlink_to(folder.name)
+    result = cohort.pytest("--sciagent-run=runs")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: *{place}*can't be looked for: *"])
+    assert len(result.stderr.str().strip().splitlines()) == 1

@@ -29,7 +29,9 @@ def is_run(folder: Path) -> bool:
         head = b""
     if _MARK in head:
         return True
-    return (not head or head.startswith(_STAND_IN)) and any((folder / name).is_dir() for name in FROZEN_FOLDERS)
+    left = not head or head.startswith(_STAND_IN)
+    # Not by `Path`: to some versions of Python a folder that can't be looked into is an error.
+    return left and any(os.path.isdir(folder / name) for name in FROZEN_FOLDERS)  # noqa: PTH112
 
 
 def enclosing_run(path: Path) -> Path | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ..documents import load_json
+from ..documents import is_there, load_json
 from ..models import Receipt, RunManifest, Verdict
 from ..models.probe import Probe
 from ..text import safe_name
@@ -27,7 +27,7 @@ def memory_of(manifest: RunManifest, folder: Path) -> dict[str, JsonValue] | Non
     """
     model = manifest.system.model
     path = probe_path(folder, manifest.task_id, model) if model else None
-    if path is None or not path.is_file():
+    if path is None or not is_there(path):
         return None
     probe = load_json(path, Probe)
     return {

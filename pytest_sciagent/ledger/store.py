@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..digest import sha256_bytes
-from ..documents import parse_json, read_text
+from ..documents import is_there, parse_json, read_text
 from ..errors import SciagentError
 from ..layout import folders_above
 from ..models import JudgeIdentity, LedgerEntry, LedgerFile, RunManifest
@@ -58,7 +58,7 @@ class Ledger:
         path = record_path(folder, manifest)
         recorded: tuple[LedgerEntry, ...] = ()
         digest = ""
-        if path.is_file():
+        if is_there(path):
             text = read_text(path)
             record, digest = parse_json(text, LedgerFile, path), sha256_bytes(text.encode())
             if (record.system, record.task_id, record.repeat) != (

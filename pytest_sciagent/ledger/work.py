@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import uuid
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..documents import parse_json
@@ -49,8 +50,17 @@ class WorkWriter:
 
 
 def work_files(folder: Path, session: str) -> list[Path]:
-    """The work files that one session wrote, its workers included."""
-    return sorted(folder.glob(f"{session}-*.jsonl")) if folder.is_dir() else []
+    """The work files that one session wrote, its workers included.
+
+    Raises:
+        SciagentError: the folder is there and can't be looked into.
+    """
+    try:
+        return sorted(path for path in folder.iterdir() if fnmatchcase(path.name, f"{session}-*.jsonl"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise SciagentError(f"recorded answers can't be looked for: {error.strerror}", path=folder) from None
 
 
 def read_work(folder: Path, session: str = "*") -> dict[str, list[LedgerEntry]]:
@@ -61,7 +71,12 @@ def read_work(folder: Path, session: str = "*") -> dict[str, list[LedgerEntry]]:
     """
     found: dict[str, list[LedgerEntry]] = {}
     for path in work_files(folder, session):
-        complete, _, _ = path.read_bytes().rpartition(b"\n")
+        try:
+            complete, _, _ = path.read_bytes().rpartition(b"\n")
+        except FileNotFoundError:  # another session has ended just now, and put it into its records
+            continue
+        except OSError as error:
+            raise SciagentError(f"recorded answers can't be read: {error.strerror}", path=path) from None
         for number, line in enumerate(complete.split(b"\n") if complete else [], start=1):
             try:
                 wrapped = json.loads(line)

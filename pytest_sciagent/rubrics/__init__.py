@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..documents import load_yaml, shipped_folder
+from ..documents import is_there, load_yaml, shipped_folder
 from ..errors import SciagentError
 from ..models import Rubric
 from .frozen import check_frozen
@@ -68,7 +68,7 @@ def find_rubric(name: str, rootdir: Path, base: Path) -> Path:
     """
     if name.endswith((".yaml", ".yml")) or "/" in name:
         path = base / name
-        if not path.is_file():
+        if not is_there(path):
             raise SciagentError("no such rubric file", path=path)
         return path
     folders = [
@@ -79,7 +79,7 @@ def find_rubric(name: str, rootdir: Path, base: Path) -> Path:
     ]
     for folder in folders:
         path = folder / f"{name}.yaml"
-        if path.is_file():
+        if is_there(path):
             return path
     known = sorted({p.stem for folder in folders for p in folder.glob("*.yaml")})
     near = difflib.get_close_matches(name, known, n=1)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..documents import load_json
+from ..documents import is_there, load_json
 from ..errors import SciagentError
 from ..models import Model, Rubric
 from ..models.base import Name, Sha256
@@ -49,7 +49,7 @@ def check_frozen(rubric: Rubric, path: Path) -> None:
         return
     record = record_of(path)
     how = f"freeze it as a new version: sciagent rubric freeze {path}"
-    if not record.is_file():
+    if not is_there(record):
         raise SciagentError(
             f"it says that it is frozen, but there is no record {record.name} beside it; {how}", path=path
         )
@@ -83,7 +83,7 @@ def load_record(path: Path) -> FreezeRecord | None:
         SciagentError: it can't be read.
     """
     record = record_of(path)
-    return load_json(record, FreezeRecord) if record.is_file() else None
+    return load_json(record, FreezeRecord) if is_there(record) else None
 
 
 def rubric_yaml(rubric: Rubric) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..digest import sha256_bytes
-from ..documents import load_yaml, read_text, shipped_folder
+from ..documents import is_there, load_yaml, read_text, shipped_folder
 from ..errors import SciagentError
 from ..models import Card, Reference, Source, TaskManifest
 from ..models.prior_art import Hit, PriorArt
@@ -110,13 +110,13 @@ class Task:
     def cards(self) -> tuple[Card, ...]:
         """The hidden reference findings; none where the task has no reference."""
         path = self.path / "hidden" / "reference.yaml"
-        return load_yaml(path, Reference).cards if path.is_file() else ()
+        return load_yaml(path, Reference).cards if is_there(path) else ()
 
     @cached_property
     def prior_art(self) -> PriorArt | None:
         """The frozen literature snapshot, where the task has one."""
         path = self.path / "hidden" / "prior_art.yaml"
-        return load_yaml(path, PriorArt) if path.is_file() else None
+        return load_yaml(path, PriorArt) if is_there(path) else None
 
     @cached_property
     def earlier_hits(self) -> tuple[Hit, ...]:
@@ -142,7 +142,7 @@ class Task:
     def source(self) -> Source | None:
         """The hidden study behind the data, where recorded."""
         path = self.path / "hidden" / "source.yaml"
-        return load_yaml(path, Source) if path.is_file() else None
+        return load_yaml(path, Source) if is_there(path) else None
 
 
 def unfinished_tasks(tasks: Iterable[Task | None]) -> list[str]:
@@ -165,7 +165,7 @@ def find_task(task_id: str, folders: Sequence[Path]) -> Task | None:
     """
     for folder in folders:
         path = folder / task_id
-        if (path / "task.yaml").is_file():
+        if is_there(path / "task.yaml"):
             task = Task.load(path)
             if task.id != task_id:
                 raise SciagentError(f"the task's id is {task.id!r}, its folder {task_id!r}", path=path / "task.yaml")

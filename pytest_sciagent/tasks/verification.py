@@ -85,11 +85,14 @@ class Verification:
         return found
 
     def _answer(self, script: str) -> dict[str, Any] | None:
-        if not (self._folder / script).is_file():
-            return None
+        try:
+            if not (self._folder / script).is_file():
+                return None
+            key = self._key(script)
+        except OSError as error:
+            raise VerificationFailed(f"{script} and the data can't be read: {error.strerror}") from None
         if self._cache is None:
             return _ordered(self._run(script))
-        key = self._key(script)
         name = f"verify-{key[:32]}.json"
         content = self._cache.read(name, key)
         if content is not None:

@@ -1,7 +1,8 @@
 """Hooks of the docs site (mkdocs.yml): the pages in docs/ as they are, and beside them what is made for the site.
 
 Made are the start page (README.md), the threat model (SECURITY.md), the contract of an agent, the reference
-(`docs_reference.py`), and a copy of each file of the repository that a page links to, so that no link of the site leads out of it.
+(`docs_reference.py`), and a copy of each file of the repository that a page links to, so that no link of the site leads
+out of it.
 """
 
 from __future__ import annotations

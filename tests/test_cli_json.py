@@ -23,6 +23,7 @@ OTHERS = {
     "-o writes the same as JSON": ("calibrate", "rubric quality"),
     "leaves its account in a file, or in the ledger": ("import", "task prior-art", "batch collect", "examples"),
     "leaves a state file": tuple(f"induce {name}" for name in ("all", "criteria", "data", "literature", "skeleton")),
+    "prints a text for agents": ("task contract",),
     "is a format itself": tuple(f"export {name}" for name in ("inspect", "jsonl", "ro-crate", "truthinsightbench")),
     "tells the job by GITHUB_OUTPUT": tuple(
         f"ci {name}" for name in ("changed", "keep-records", "merge", "report", "restore-records", "run", "test")

@@ -40,6 +40,17 @@ def test_every_page_is_there_and_loads_nothing_from_elsewhere(site: Path) -> Non
         assert loads.findall(page.read_text("utf-8")) == [], page
 
 
+def test_the_contract_is_a_page_made_from_the_file_that_agents_get(site: Path) -> None:
+    page = (site / "contract.html").read_text("utf-8")
+    assert "{t0}" not in page
+    contract = (ROOT / "pytest_sciagent" / "tasks" / "contract.md").read_text("utf-8")
+    titles = re.findall(r"^## (?!Finding)(.+)$", contract, re.MULTILINE)
+    assert len(titles) > 3
+    assert all(title.replace("`", "") in re.sub(r"<[^>]+>", "", page) for title in titles)
+    assert 'href="contract.html"' in (site / "index.html").read_text("utf-8")
+    assert not list(site.glob("repository/pytest_sciagent/tasks/contract*"))
+
+
 def test_no_link_leads_out_of_the_site(site: Path) -> None:
     for page in site.rglob("*.html"):
         if page.name == "404.html":

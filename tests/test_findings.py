@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_sciagent.findings import ParsedReport, parse_findings, parse_report, resolve_mentions
+from pytest_sciagent.findings import ParsedReport, lookalikes, parse_findings, parse_report, resolve_mentions
 from pytest_sciagent.findings.mentions import MAX_MENTIONS
 from pytest_sciagent.models import System
 from pytest_sciagent.runs import Run
@@ -384,6 +384,43 @@ _LINES = st.one_of(
     st.text(max_size=20),
 )
 _REPORTS = st.one_of(st.text(), st.lists(_LINES, max_size=25).map("\n".join))
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("## Key finding: it rises", "## Finding 2: it rises"),
+        ("## Finding A: it rises", "## Finding 2: it rises"),
+        ("### 4.2 Result 3 - it rises", "## Finding 3: it rises"),
+        ("## Main claim #2", "## Finding 2: what holds"),
+        ("F4: it rises\n---", "## Finding 4: it rises"),
+        ("- **Finding 5**: it rises", "## Finding 5: it rises"),
+        ("> Finding 1: it falls, says another", None),  # a mention of one that is registered
+        ("## Findings", None),
+        ("## Results", None),
+        ("## Discovery of the data", "## Finding 2: of the data"),
+        ("## D2 receptor", None),
+        ("## Finding 2: it rises", None),
+        ("Our main finding 2 rests on this.", None),
+        ("## Findings of finding 1", None),
+    ],
+)
+def test_what_looks_like_a_finding_and_is_none_is_told_with_the_fix(line: str, fix: str | None) -> None:
+    text = f"# R\n\n## Finding 1: a thing\n\nText.\n\n{line}\n\nMore text.\n"
+    found = lookalikes(text, parse_report(text))
+    assert [(one.line, one.fix) for one in found] == ([] if fix is None else [(7, fix)])
+    if fix is not None:  # what is advised registers it
+        mended = text.replace(line, fix)
+        assert len(parse_report(mended).findings) == 2
+        assert lookalikes(mended, parse_report(mended)) == []
+
+
+@given(_REPORTS)
+def test_no_report_is_too_odd_to_look_for_lookalikes(text: str) -> None:
+    parsed = parse_report(text)
+    found = lookalikes(text, parsed)
+    fixes = [parse_report(one.fix).findings[0].number for one in found]
+    assert len({*fixes, *(finding.number for finding in parsed.findings)}) == len(fixes) + len(parsed.findings)
 
 
 @given(_REPORTS)

@@ -139,7 +139,7 @@ def test_every_ini_twin_in_pyproject(one: Cohort) -> None:
         (
             ["--sciagent-min-criterion=nothing=1"],
             "--sciagent-min-criterion nothing: this session has no such criterion; choose from ev.full, ev.half, "
-            "rob.open, rob.zero",
+            "rob.open, rob.zero (of your own: those of the root's conftest.py and of plugins)",
         ),
         (["--sciagent-baseline=nowhere"], "--sciagent-baseline: *nowhere: there is no such file or folder"),
         (["--sciagent-baseline=tasks"], "--sciagent-baseline: *tasks: there is no frozen run at or below it, and it *"),

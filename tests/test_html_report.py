@@ -67,6 +67,11 @@ def test_failing_criteria_come_first_within_their_dimension(shipped: Any) -> Non
     groups = list(by_class(page, "group"))
     assert len(groups) == 2 * 3 * 7  # the rubric's six dimensions and the one of the repository's own criterion
     for group in groups:
+        told = words(next(by_class(group, "group-head")))
+        assert sum(map(int, re.findall(r"(\d+) (?:met|half|not met|not assessed|judging failed)\b", told))) == len(
+            list(by_class(group, "item"))
+        ), told
+        assert not re.search(r"\b0 (?:of|met|half|not)\b", told)
         ranks = [RANK.index(item.get("data-o", "")) for item in by_class(group, "item")]
         assert ranks == sorted(ranks)
         assert {item.get("data-d") for item in by_class(group, "item")} == {group.get("data-d")}

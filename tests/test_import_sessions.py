@@ -219,10 +219,23 @@ def test_a_rubric_made_for_another_task_is_told(cohort: Cohort) -> None:
 
 
 def test_freeze_takes_a_plain_folder_and_tells_its_guesses(cohort: Cohort) -> None:
-    files = {"report.md": "## Finding 1: x\n", "data/a.csv": "a\n", "fit.py": "1\n", "out/t.csv": "a\n", "x.bin": "?"}
+    report = (
+        "## Finding 1: x\n\nBy `fit.py`, not `gone.csv`.\n\n## Key result 2: y\n\n## Findings\n\n"
+        "- Finding 1: x\n- **Finding 3**: z\n\n## Finding 4: bare\n"
+    )
+    files = {"report.md": report, "data/a.csv": "a\n", "fit.py": "1\n", "out/t.csv": "a\n", "x.bin": "?"}
     put(cohort.root / "work", files | {".git/config": "x", "commands.log": "ls\n"})
-    code, out, _ = cohort.sciagent("freeze", "work", "--task", "t1", "--system", "s", "-o", "runs/s/t1")
+    code, out, err = cohort.sciagent("freeze", "work", "--task", "t1", "--system", "s", "-o", "runs/s/t1")
     assert code == 0
+    assert "  finding_1 (line 1): x\n    output/fit.py\n    not there: gone.csv\n" in out
+    assert "  finding_4 (line 12): bare\n    names no file of the run: " in out
+    told = [line for line in err.splitlines() if "registers no finding" in line]
+    assert told == [
+        'warning: output/report.md: line 5 ("Key result 2: y") registers no finding; to make it one, write: '
+        "## Finding 2: y",
+        'warning: output/report.md: line 10 ("- **Finding 3**: z") registers no finding; to make it one, write: '
+        "## Finding 3: z",
+    ]
     assert "no output/ here: all of the folder but data/, logs and hidden files" in out
     assert "  report: output/report.md (by its name)\n" in out
     assert "  analysis source: 1 (code, by its suffix): output/fit.py\n" in out

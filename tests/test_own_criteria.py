@@ -62,6 +62,10 @@ def with_fixture(broken):
 def unknown(artefacts):
     return 1
 
+@criterion('own.role')
+def role(finding, artifacts):
+    return 1 if artifacts.of(finding.artifacts, 'code') else 0
+
 @criterion('own.wrong')
 def wrong():
     return 'good'
@@ -91,7 +95,7 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
     if fresh:
         extra = [*extra, "-p", "house"]
     result = cohort.pytest("--sciagent-run=runs", "-k", "own", *extra, fresh=fresh)
-    expected = {"passed": 3, "half": 1, "failed": 3, "not assessed": 2, "error": 4}
+    expected = {"passed": 3, "half": 1, "failed": 3, "not assessed": 2, "error": 5}
     assert {k: v for k, v in outcomes(result).items() if k != "deselected"} == expected
     result.stdout.fnmatch_lines_random(
         [
@@ -99,7 +103,7 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
             "E*AssertionError: not this one",
             "E*Failed: given up",
             "E*ValueError: oh dear",
-            f"check_error: criterion 'own.wrong' ({where}:54) must return 1, 0.5 or 0, (level, reason) or a Verdict, *",
+            f"check_error: criterion 'own.wrong' ({where}:58) must return 1, 0.5 or 0, (level, reason) or a Verdict, *",
             f"  1 x own.raises: check_error: ValueError: oh dear ({where}:40)",
         ]
     )
@@ -119,6 +123,7 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
         "own.raises": ("check_error", None),
         "own.fixture": ("check_error", None),
         "own.unknown": ("check_error", None),
+        "own.role": ("check_error", None),
         "own.wrong": ("check_error", None),
         "own.run": ("assessed", 1),
     }
@@ -126,6 +131,7 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
     assert found["own.run"]["reason"] == "t1 3 Artifacts"
     assert found["own.raises"]["reason"] == f"ValueError: oh dear ({where}:40)"
     assert found["own.fixture"]["reason"] == f"TypeError: 'int' object is not iterable ({where}:44)"
+    assert str(found["own.role"]["reason"]).startswith("ValueError: files have no role 'code': choose from analysis_s")
     assert found["own.unknown"]["reason"] == f"there is no fixture 'artefacts' ({where}:50)"
 
 

@@ -1,7 +1,8 @@
 """Hooks of the docs site (mkdocs.yml): the pages in docs/ as they are, and beside them what is made for the site.
 
-Made are the start page (README.md), the threat model (SECURITY.md), the reference (`docs_reference.py`), and a copy of
-each file of the repository that a page links to, so that no link of the site leads out of it.
+Made are the start page (README.md), the threat model (SECURITY.md), the contract of an agent, the reference
+(`docs_reference.py`), and a copy of each file of the repository that a page links to, so that no link of the site leads
+out of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
-PLACES = {"README.md": "index.md", "SECURITY.md": "threat-model.md", "schemas": "reference/formats.md"}
+CONTRACT = "pytest_sciagent/tasks/contract.md"
+PLACES = {
+    "README.md": "index.md",
+    "SECURITY.md": "threat-model.md",
+    "schemas": "reference/formats.md",
+    CONTRACT: "contract.md",
+}
 """Where files and folders of the repository stand on the site, if not below `repository/`."""
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
 
@@ -54,7 +61,7 @@ def relinked(text: str, source: Path) -> str:
 
 def outside_pages() -> dict[str, Path]:
     """By place on the site, every file outside of docs/ that the site shows or a page of it links to."""
-    found = {place_of(ROOT / name): ROOT / name for name in ("README.md", "SECURITY.md")}
+    found = {place_of(ROOT / name): ROOT / name for name in ("README.md", "SECURITY.md", CONTRACT)}
     waiting = [*DOCS.rglob("*.md"), *found.values()]
     while waiting:
         for path in linked(waiting.pop()):
@@ -65,6 +72,15 @@ def outside_pages() -> dict[str, Path]:
     return found
 
 
+def _shown(path: Path) -> str:
+    """The text of a page; the contract of an agent says where the cut-off of the task would stand."""
+    text = path.read_text("utf-8")
+    if path != ROOT / CONTRACT:
+        return text
+    about = "This is the file `CONTRACT.md` of every workspace, which tells an agent what to deliver.\n\n---\n\n"
+    return about + text.replace("{t0}", "*the cut-off of the task*")
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made."""
     sys.path[:0] = [str(place) for place in (ROOT, ROOT / "tools") if str(place) not in sys.path]
@@ -73,7 +89,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     for place, path in outside_pages().items():
         if path.suffix == ".md":
-            text = relinked(path.read_text("utf-8"), path)
+            text = relinked(_shown(path), path)
             files.append(File.generated(config, place, content=text))
         else:
             files.append(File.generated(config, place, abs_src_path=str(path)))

@@ -219,7 +219,7 @@ def named_task(task: str, folders: tuple[Path, ...]) -> Task:
 def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
     """What will keep a frozen run from being scored: a task that nobody knows, a report that can't be read or has no
     finding."""
-    from ..findings import parse_findings
+    from ..findings import RULES, parse_findings
     from ..runs import UnsafeFile
     from ..tasks import find_task, task_folders
 
@@ -231,7 +231,7 @@ def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
         )
     try:
         if run.manifest.report is not None and not parse_findings(run).findings:
-            found.append("the report registers no finding (## Finding 1: ...): the run will count as 0")
+            found.append(f"the report registers no finding (## Finding 1: ...): the run will count as 0; {RULES}")
     except UnsafeFile as error:
         found.append(f"the report can't be read, so the run will count as 0: {one_line(str(error), 300)}")
     return found

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import SciagentError
-from ..text import clean, counted
+from ..text import clean, counted, one_line
 from .common import PATH, doubts, find
 from .told import Told, tells
+
+if TYPE_CHECKING:
+    from ..runs import Run
 
 
 @click.command()
@@ -42,14 +45,15 @@ from .told import Told, tells
 @click.option("--output-tokens", type=int, default=None)
 @click.option("--cost-usd", type=float, default=None)
 @click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
-@tells("frozen", "guesses", "warnings")
+@tells("frozen", "guesses", "findings", "warnings")
 def freeze(told: Told, workspace: Path, target: Path, tasks: tuple[Path, ...], **options: Any) -> None:
     """Freeze what an agent left in WORKSPACE/output into a run.
 
     Every file is copied and hashed, logs are copied with secrets masked, and run.json is written last. In a workspace
     of `sciagent assemble`, prompts and hashes of the inputs are taken from its receipt. A plain folder without output/,
     but with a report (Result.md or report.md), is frozen as a whole. Which file is the report and what part the others
-    play is guessed from their names, and told.
+    play is guessed from their names, and told; so are the findings that the report registers, with the files that
+    each names, and headings that look like a finding and are none.
 
     \b
     Example:
@@ -108,11 +112,38 @@ def freeze(told: Told, workspace: Path, target: Path, tasks: tuple[Path, ...], *
         )
     for line in guesses(manifest.files, manifest.report, named=options["report"] is not None):
         told.each("guesses", clean(line), f"  {clean(line)}")
+    near = _tell_findings(told, frozen.run)
     if frozen.masked:
         told.say(f"{counted(frozen.masked, 'secret')} masked in logs")
-    for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *handed.strays):
+    for warning in (*frozen.warnings, *doubts(frozen.run, tasks), *near, *handed.strays):
         told.each("warnings", clean(warning))
         click.echo(f"warning: {clean(warning)}", err=True)
+
+
+def _tell_findings(told: Told, run: Run) -> list[str]:
+    """Tell what the report registers, and by what files; returns what in it looks like a finding and is none."""
+    from ..findings import lookalikes, parse_findings
+    from ..runs import UnsafeFile
+
+    try:
+        report, text = parse_findings(run), run.report_text or ""
+    except UnsafeFile:
+        return []  # see `doubts`
+    for finding in report.findings:
+        lost = [mention.text for mention in finding.mentions if not mention.paths]
+        fact = {"id": finding.id, "line": finding.section.start, "title": clean(finding.title)}
+        named = [one_line(path, 200) for path in finding.artifacts]
+        missing = [one_line(name, 200) for name in lost]
+        lines = [f"  {finding.id} (line {finding.section.start}): {one_line(finding.title, 100)}"]
+        lines.append(f"    {_some(named)}" if named else "    names no file of the run: code and results in backticks")
+        lines += [f"    not there: {_some(missing)}"] if missing else []
+        told.each("findings", fact | {"artifacts": named, "missing": missing}, *lines)
+    near = lookalikes(text, report) if run.manifest.unit == "finding" else []
+    return [f"{run.manifest.report}: {one.told()}" for one in near]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..text import clean, counted
-from .common import PATH
+from .common import PATH, named_task
 from .told import Told, tells
 
 
@@ -40,6 +40,23 @@ def task_new(told: Told, folder: Path, data: tuple[Path, ...], title: str, domai
     count = len(made.manifest.files)
     told.say(f"made: {folder} ({count} data files)", task=made.id, path=str(folder), files=count)
     told.say(f"next: fill in what says REPLACE, then run: sciagent task check {folder}")
+
+
+@task.command("contract")
+@click.argument("task_id", metavar="[TASK]", default=None, required=False)
+@click.option("--tasks", multiple=True, type=PATH, help="Where the task is looked up first (repeatable).")
+def task_contract(task_id: str | None, tasks: tuple[Path, ...]) -> None:
+    """Print the contract that an agent's report has to follow; with TASK, as the agent gets it with that task.
+
+    \b
+    Examples:
+        sciagent task contract
+        sciagent task contract my_task > work/CONTRACT.md
+    """
+    from ..tasks.workspace import CONTRACT, contract, handed_out
+
+    text = contract(None) if task_id is None else handed_out(named_task(task_id, tasks))[CONTRACT]
+    click.echo(text, nl=False)
 
 
 @task.command("hash")

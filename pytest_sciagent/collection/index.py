@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import SciagentError
-from ..findings import parse_findings
+from ..findings import RULES, parse_findings
 from ..layout import MANIFEST
 from ..runs import Run, UnsafeFile
 from ..text import one_line, safe_name
@@ -94,7 +94,7 @@ def index_run(path: Path, rootdir: Path) -> RunIndex:
         return RunIndex(*common, "undelivered", (f"the report can't be read: {one_line(str(error), 300)}",))
     notes = tuple(one_line(n, 300) for n in report.notes[:20])
     if not report.findings:
-        return RunIndex(*common, "undelivered", ("the report registers no finding", *notes))
+        return RunIndex(*common, "undelivered", (f"the report registers no finding ({RULES})", *notes))
     return RunIndex(*common, "sound", notes=notes, findings=tuple(f.id for f in report.findings))
 
 

@@ -13,6 +13,7 @@ from io import StringIO
 from typing import Any
 
 from ..models import FileEntry
+from ..models.run import check_roles
 from ..runs import Run, UnsafeFile
 from ..text import clean
 from .delimited import decode
@@ -115,7 +116,12 @@ class Artifacts:
         return self._text(path)[1]
 
     def of(self, paths: Sequence[str], *roles: str) -> list[FileEntry]:
-        """Those of `paths` that are frozen files of one of `roles`, in order."""
+        """Those of `paths` that are frozen files of one of `roles`, in order.
+
+        Raises:
+            ValueError: a word that is no role.
+        """
+        check_roles(roles)
         return [self.run.files[p] for p in paths if p in self.run.files and self.run.files[p].role in roles]
 
     def read(self, path: str, data: bytes) -> Artifact:

@@ -6,11 +6,24 @@ from dataclasses import replace
 
 from ..runs import Run
 from .compound import compound_signs
+from .lookalikes import lookalikes
 from .mentions import mentions_in, resolve_mentions
 from .report import ParsedReport, parse_report, whole_report
 from .run_files import RunFiles
 
-__all__ = ["ParsedReport", "compound_signs", "parse_findings", "parse_report", "resolve_mentions", "whole_report"]
+__all__ = [
+    "RULES",
+    "ParsedReport",
+    "compound_signs",
+    "lookalikes",
+    "parse_findings",
+    "parse_report",
+    "resolve_mentions",
+    "whole_report",
+]
+
+RULES = "the rules of a report: sciagent task contract"
+"""Told where a report has no finding."""
 
 
 def parse_findings(run: Run) -> ParsedReport:

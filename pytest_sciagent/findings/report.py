@@ -104,6 +104,13 @@ def whole_report(text: str) -> ParsedReport:
     return ParsedReport((Finding(id="report", number=1, title=section.title or "the report", section=section),), (), ())
 
 
+def headings_of(text: str) -> list[tuple[int, str]]:
+    """The headings of a report, each with its line, counted from 1."""
+    lines = text.encode("utf-8", "replace").decode()[:MAX_REPORT_CHARS].replace("\r\n", "\n").replace("\r", "\n")
+    outline, _ = _outline(lines.split("\n")[:MAX_REPORT_LINES])
+    return [(heading.line + 1, heading.text) for heading in outline if heading.level != _BOLD]
+
+
 @cache
 def _blocks() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable("inline")

@@ -127,7 +127,8 @@ def _check_known(what: str, id: str, known: Collection[str]) -> None:
     if id not in known:
         near = difflib.get_close_matches(id, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(sorted(known))}"
-        raise SciagentError(f"--sciagent-min-{what} {id}: this session has no such {what}; {hint}")
+        own = "" if what != "criterion" else " (of your own: those of the root's conftest.py and of plugins)"
+        raise SciagentError(f"--sciagent-min-{what} {id}: this session has no such {what}; {hint}{own}")
 
 
 def _baseline(path: Path, state: SessionState) -> Baseline:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Collection
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -10,6 +11,18 @@ from .base import Model, Name, NonEmpty, Sha256, Size
 
 Role = Literal["report", "analysis_source", "result", "figure", "notebook", "reproduction", "log", "other"]
 RunStatus = Literal["completed", "failed", "timed_out"]
+_ROLES = frozenset(get_args(Role))
+
+
+def check_roles(roles: Collection[str]) -> None:
+    """Whether all are roles that a file can have: a wrong word would find nothing, and nobody would see why.
+
+    Raises:
+        ValueError: one is not.
+    """
+    for role in roles if not _ROLES.issuperset(roles) else ():
+        if role not in _ROLES:
+            raise ValueError(f"files have no role {role!r}: choose from {', '.join(sorted(_ROLES))}")
 
 
 class System(Model):

@@ -372,7 +372,10 @@ def _check_frozen(folder: Path) -> None:
 
 def _gaps(manifest: RunManifest) -> Iterator[str]:
     if manifest.report is None:
-        yield "no report was found in output/: name it with --report, or the run counts as one without a report"
+        yield (
+            "no report was found in output/: call it Result.md, or name it with --report, or the run counts as one "
+            "without a report (the rules of a report: sciagent task contract)"
+        )
     if manifest.inputs.after is None:
         yield "no folder data/ in the workspace: whether the inputs were left alone can't be told"
     elif manifest.inputs.before is None:

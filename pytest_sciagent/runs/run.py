@@ -11,6 +11,7 @@ from ..documents import MAX_BYTES, parse_json
 from ..errors import SciagentError
 from ..layout import FROZEN_FOLDERS, MANIFEST
 from ..models import FileEntry, RunManifest
+from ..models.run import check_roles
 from .files import MAX_FILE_BYTES, UnsafeFile, read_file, walk
 
 MAX_REPORT_BYTES = 10_000_000
@@ -48,7 +49,12 @@ class Run:
         return {entry.path: entry for entry in self.manifest.files}
 
     def with_role(self, *roles: str) -> list[FileEntry]:
-        """The frozen files of these roles, in the manifest's order."""
+        """The frozen files of these roles, in the manifest's order.
+
+        Raises:
+            ValueError: a word that is no role.
+        """
+        check_roles(roles)
         return [entry for entry in self.manifest.files if entry.role in roles]
 
     def read_bytes(self, path: str, limit: int = MAX_FILE_BYTES) -> bytes:

@@ -64,11 +64,16 @@ class Workspace:
         return found + [f"removed: {path}" for path in self.files if path not in present]
 
 
+def contract(t0: str | None) -> str:
+    """What an agent has to deliver, in a task with the cut-off `t0`."""
+    return read_text(_HERE / "contract.md").replace("{t0}", t0 or NO_CUT_OFF)
+
+
 def handed_out(task: Task) -> dict[str, str]:
     """The texts by which this version of the program tells an agent what to do on `task`, by their file names."""
     return {
         PROMPT: read_text(_HERE / "prompt.md"),
-        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0 or NO_CUT_OFF),
+        CONTRACT: contract(task.manifest.t0),
     }
 
 
@@ -91,7 +96,7 @@ def assemble_second(task: Task, folder: Path, delivered: Path) -> Workspace:
         raise SciagentError(f"the task {task.id} has no second stage (no hidden/holdout)", path=task.path)
     texts = {
         PROMPT: read_text(_HERE / "second_stage.md"),
-        CONTRACT: read_text(_HERE / "contract.md").replace("{t0}", task.manifest.t0 or NO_CUT_OFF),
+        CONTRACT: contract(task.manifest.t0),
     }
     trees = {HOLDOUT: task.holdout_dir, OUTPUT: delivered / OUTPUT}
     return _assemble(task, folder, texts, trees)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...text import counted
@@ -14,6 +15,7 @@ from .facts import more
 from .items import bar
 from .runs import MAX_NOTES, Material, bounded
 from .views import (
+    BELIEVED,
     OUTCOMES,
     CohortView,
     CriterionView,
@@ -104,7 +106,7 @@ def cohort_view(results: Results, tally: Tally, material: Material, baseline: st
     return CohortView(
         title=_title(results),
         facts=tuple(_facts(results, words)),
-        decision=None if results.decision is None else _gate(results.decision, words),
+        decision=None if results.decision is None else _gate(_of_all(results.decision, results.decisions), words),
         gates=tuple(_gate(decision, words) for decision in results.decisions),
         incomplete=words.line(results.incomplete or "", 400),
         systems=tuple(_systems(results, names, [id for id, _ in dimensions], tally, material)),
@@ -136,11 +138,16 @@ def _title(results: Results) -> str:
 def _facts(results: Results, words: Words) -> Iterable[tuple[str, str]]:
     for rubric in results.rubrics:
         yield "Rubric", words.line(f"{rubric.title or rubric.id} ({rubric.id} {rubric.version})", 160)
-    yield "Profile", results.rubrics[0].profile
+    yield "Scoring profile", results.rubrics[0].profile
     yield "Judge", "none known" if results.judge is None else words.line(who_judged(results.judge), 240)
-    yield "Believed", words.line(results.believed.sentence, 400)
+    yield BELIEVED, words.line(results.believed.sentence, 400)
     for line in agreement_line(results.verdicts):
         yield "Votes", words.line(line.removeprefix("votes: "), 300)
+
+
+def _of_all(decision: Decision, decisions: Sequence[Decision]) -> Decision:
+    """The decision of all gates as it stands alone: "of the gates, 2 of 8 not met"; one gate's is its own."""
+    return decision if len(decisions) < 2 else replace(decision, sentence=f"of the gates, {decision.sentence}")
 
 
 def _gate(decision: Decision, words: Words) -> GateView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...scoring.interval import format_fraction
 from ...scoring.profiles import exact
+from ...text import counted
 from ..words import Words
 from .changes import RunChanges
 from .conditions import text_of
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 MAX_REASON = 1200
 MAX_QUESTION = 600
 _NEXT: dict[Outcome, Outcome] = {"zero": "half", "half": "full"}
+_BEST_FIRST: tuple[Outcome, ...] = ("full", "half", "zero", "open", "error")
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,12 @@ def groups(
         mine = sorted((i for i in items if i.dimension == id), key=lambda i: (OUTCOMES.index(i.outcome), -i.lost))
         if mine:
             share = bar(shares[id], 100, 0, " %") if id in shares else None
-            failing = sum(item.outcome == "zero" for item in mine)
-            found.append(GroupView(id, title or "Others", share, f"{failing} of {len(mine)} not met", tuple(mine)))
+            found.append(GroupView(id, title or "Others", share, _counts(mine), tuple(mine)))
     return tuple(found)
+
+
+def _counts(items: Sequence[ItemView]) -> str:
+    """How criteria came out, best first: "8 criteria: 4 met, 3 half, 1 not assessed"."""
+    counts = Counter(item.outcome for item in items)
+    told = ", ".join(f"{counts[outcome]} {WORDS[outcome]}" for outcome in _BEST_FIRST if counts[outcome])
+    return f"{counted(len(items), 'criterion', 'criteria')}: {told}"

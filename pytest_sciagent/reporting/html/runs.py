@@ -20,7 +20,7 @@ from .facts import more
 from .items import ItemMaker, bar, groups, short
 from .markdown import MAX_CHARS, render
 from .passages import Passages
-from .views import OUTCOMES, FindingView, ItemView, RunHead, RunView
+from .views import BELIEVED, OUTCOMES, FindingView, ItemView, RunHead, RunView
 
 if TYPE_CHECKING:
     from ...evaluation import Case
@@ -113,7 +113,10 @@ def run_view(run: RunResult, position: int, anchor: str, href: str, depth: int, 
         head=run_head(run, anchor, href, items),
         title=_task_title(case, words),
         terms=tuple(_terms(run)),
-        about=(*about_run(run, material.manifest(run), words), ("Believed", words.line(material.validity, 400))),
+        about=(
+            *about_run(run, material.manifest(run), words),
+            (BELIEVED, words.line(material.validity, 400)),
+        ),
         notes=bounded([*index.problems, *index.notes, *_gone(run, changes)], MAX_NOTES, words),
         dimensions=tuple((title, bar(shares[id], 100, 0, " %")) for id, title in material.dimensions if id in shares),
         report=report,
@@ -173,8 +176,8 @@ def _terms(run: RunResult) -> list[tuple[str, str]]:
     shown: list[tuple[str, Interval]] = []
     if run.terms is not None:
         t = run.terms
-        shown = [("Best finding (S1)", t.s1), ("Second best (S2)", t.s2), ("Yield", t.yield_bonus)]
-        shown += [("Targets", t.target), ("Penalty", t.penalty)]
+        shown = [("Best finding (S1)", t.s1), ("Second best (S2)", t.s2), ("Yield: findings", t.yield_bonus)]
+        shown += [("Target: reference met", t.target), ("Penalty: refuted", t.penalty)]
     if run.feasible is not None:
         shown.append(("Without what the task makes impossible", run.feasible))
     told = [(name, value.show().replace("..", "–")) for name, value in shown]

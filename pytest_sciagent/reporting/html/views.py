@@ -18,6 +18,7 @@ WORDS: dict[Outcome, str] = {
     "open": "not assessed",
     "error": "judging failed",
 }
+BELIEVED = "How far to believe it"
 Change = Literal["fallen", "raised", "new", "same", "unknown"]
 
 
@@ -155,7 +156,7 @@ class GroupView:
     id: str
     title: str
     share: Bar | None
-    points: str
+    counts: str
     items: tuple[ItemView, ...]
 
 

@@ -21,6 +21,9 @@ from ..text import one_line
 from .parcels import Parcel, TooLarge, pack_run
 from .session import Job, run_job
 
+_ENDING = ("closing", "closed", "failed")
+"""States of a worker in which nobody will ask it for a result: it was told to end, or has lost its scheduler."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -68,7 +71,7 @@ def carry_out(order: Order) -> Outcome:
 
     def wanted() -> None:
         task = worker.state.tasks.get(key)
-        if task is None or task.state == "cancelled":
+        if task is None or task.state == "cancelled" or worker.status.name in _ENDING:
             raise Unwanted
 
     tell(f"started on {host}", begun=worker.address)

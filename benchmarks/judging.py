@@ -6,7 +6,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -61,18 +61,25 @@ class Judged:
             for tool in judge.PEERS if self._peers else ():
                 tools[tool] = (1 if tool in SLOW else self._rounds, self._peer(tool, at))
             asked: dict[str, int] = {}
+            failed: dict[str, str] = {}
             found: dict[str, list[Measured]] = {tool: [] for tool in tools}
             for turn in range(self._rounds + 1):
                 for tool, (rounds, once) in tools.items():
-                    if turn > rounds:
+                    if turn > rounds or tool in failed:
                         continue
                     before = at.stats()["calls"]
-                    measured = once()
+                    try:
+                        measured = once()
+                    except SystemExit as error:
+                        if tool not in judge.PEERS:
+                            raise
+                        failed[tool] = last_line(error)
+                        continue
                     if turn:  # the first fills the tool's cache
                         asked[tool] = at.stats()["calls"] - before
                         found[tool].append(measured)
-        calls = {"asked": asked, "total": self._total}
-        return calls | {"tools": {tool: [asdict(one) for one in values] for tool, values in found.items()}}
+        calls = {"asked": asked, "total": self._total, "failed": failed}
+        return calls | {"tools": {t: [asdict(one) for one in values] for t, values in found.items() if t not in failed}}
 
     def _peer(self, tool: str, at: Endpoint) -> Callable[[], Measured]:
         assert self._peers is not None
@@ -105,8 +112,15 @@ class Judged:
         each = 4 + self._judgements * 0.02
         for name, (command, allowed) in judge.sessions(self.root, self._peers, IN_FLIGHT).items():
 
-            def session(command: list[str] = command, allowed: tuple[int, ...] = allowed) -> dict[str, float]:
-                return asdict(judge.measure_session(command, self.root, LATENCY_MS, allowed))
+            def session(
+                name: str = name, command: list[str] = command, allowed: tuple[int, ...] = allowed
+            ) -> dict[str, float] | str:
+                try:
+                    return asdict(judge.measure_session(command, self.root, LATENCY_MS, allowed))
+                except SystemExit as error:
+                    if name not in judge.PEERS:
+                        raise
+                    return last_line(error)
 
             yield Step(f"judging/session/{name}", each, session)
 
@@ -127,6 +141,17 @@ class Judged:
 # Tables
 
 
+def last_line(error: SystemExit) -> str:
+    """What another tool said at last when it failed."""
+    lines = str(error).strip().splitlines()
+    return lines[-1][:200] if lines else "no message"
+
+
+def failures(failed: Mapping[str, str]) -> list[str]:
+    """A line for each tool that failed: no number is shown of it."""
+    return [f"- {tool}: failed, `{words}`" for tool, words in failed.items()]
+
+
 def replay_table(kept: Kept) -> str:
     """The same recorded judgements replayed by other tools, each from its own cache, start and imports included."""
     found = kept.of("replay")["tools"]
@@ -140,6 +165,7 @@ def replay_table(kept: Kept) -> str:
         if tool in judge.PEERS:
             notes.append(f"- {tool}: its time to ours {aim('peers', times, least=True)}")
     head = ["tool", "judgements", "calls made all the same", "s", "CPU s", "to ours", "how"]
+    notes += failures(found["failed"])
     return table(head, rows) + "\n" + "\n".join(notes or [_NO_PEERS]) + "\n"
 
 
@@ -162,7 +188,8 @@ def judging_table(kept: Kept) -> str:
     return f"{what}\n\n{table(head, pumps)}\n{_sessions_table(sessions)}"
 
 
-def _sessions_table(sessions: dict[str, dict[str, float]]) -> str:
+def _sessions_table(found: dict[str, dict[str, float] | str]) -> str:
+    sessions = {name: one for name, one in found.items() if not isinstance(one, str)}
     ours = sessions["pytest -n 0, openai"]
     rows, notes = [], []
     for name, one in sessions.items():
@@ -180,6 +207,7 @@ def _sessions_table(sessions: dict[str, dict[str, float]]) -> str:
                 f"- {name}: its time to that of our session {aim('live', one['seconds'] / ours['seconds'], least=True)}"
             )
     head = ["session, start included", "calls", "most at once", "s", "to ours", "a call, to ours", "CPU ms a call"]
+    notes += failures({name: one for name, one in found.items() if isinstance(one, str)})
     return table(head, rows) + "\n" + "\n".join(notes or [_NO_PEERS]) + "\n"
 
 

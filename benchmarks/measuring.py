@@ -31,13 +31,16 @@ class Measured:
     memory_mb: float
 
 
+def environment() -> dict[str, str]:
+    """As on a user's machine: modules are compiled once, not by every session."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def measure(command: Sequence[str], folder: Path, allowed: Sequence[int] = (0, 1)) -> Measured:
     """Run `command` in `folder`."""
-    # As on a user's machine: modules are compiled once, not by every session.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile() as told:
         started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=told, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=told, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)

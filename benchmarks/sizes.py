@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from cohort import CRITERIA, FINDINGS, make_runs, record_runs
-from measuring import HERE, PYTEST, SERIAL, Kept, Measured, Step, aim, measure, often, once, table
+from measuring import HERE, PYTEST, SERIAL, Kept, Measured, Step, aim, environment, measure, often, once, table
 
 SYSTEMS = tuple(f"system_{n}" for n in range(5))
 PER_TASK = len(SYSTEMS) * FINDINGS * CRITERIA
@@ -136,13 +136,13 @@ class Growing:
                     done.result()
 
     def _first_sessions(self) -> None:
+        command, place = [*SERIAL, OURS], {"cwd": self.cohort, "env": environment()}
         started = [
-            subprocess.Popen([*SERIAL, OURS, f"--sciagent-shard={n}/2"], cwd=self.cohort, stdout=subprocess.DEVNULL)
-            for n in (1, 2)
+            subprocess.Popen([*command, f"--sciagent-shard={n}/2"], stdout=subprocess.DEVNULL, **place) for n in (1, 2)
         ]
         for process in started:
             if process.wait() not in (0, 1, 5):  # 5: no run of a small cohort falls into this part
-                raise SystemExit(f"{process.args} ended with {process.returncode}")
+                raise SystemExit(f"{command} ended with {process.returncode}")
 
     def _folder(self, name: str, tasks: int) -> Path:
         if name == "cohort":

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from sample import sciagent, write_task
 
+from pytest_sciagent.errors import SciagentError
+from pytest_sciagent.harnesses.parcels import Parcel
 from pytest_sciagent.runs import Run
 
 distributed = pytest.importorskip("distributed")
@@ -210,7 +212,7 @@ def test_the_run_of_a_lost_worker_begins_anew_twice(lab: Lab) -> None:
     assert process.returncode == 4, out
     assert "the run begins anew (1 of 2)" in out
     assert "the run begins anew (2 of 2)" in out
-    assert "t1: its workers were lost 3 times; the others are frozen" in out
+    assert "t1: its workers were lost 3 times; what is finished is frozen" in out
     assert not lab.frozen()
 
 
@@ -231,3 +233,18 @@ def test_a_cluster_that_is_not_there_is_one_message(lab: Lab, address: str, monk
     code, _, err = sciagent(*args)
     assert code == 4
     assert f"the Dask cluster {address}: " in err
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ([("../out.csv", b"x")], "not a plain relative path"),
+        ([("/tmp/out.csv", b"x")], "not a plain relative path"),
+        ([("run.json", b"{}"), ("run.json", b"{}")], "is there twice"),
+    ],
+)
+def test_files_that_a_worker_sends_stay_inside(tmp_path: Path, files: list[tuple[str, bytes]], told: str) -> None:
+    parcel = Parcel(tuple((path, 0.0, data) for path, data in files))
+    with pytest.raises(SciagentError, match=told):
+        parcel.unpack(tmp_path / "run")
+    assert not (tmp_path / "out.csv").exists()

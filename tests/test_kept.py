@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
-from sample import Cohort, outcomes
+import sample
+from sample import Cohort, answer, outcomes, report_text
 
 KEPT = Path(".sciagent/cache/verdicts")
 SESSION = ("--sciagent-run=runs", "--sciagent-json=x.json")
@@ -136,3 +140,54 @@ def test_workers_leave_nothing(cohort: Cohort) -> None:
     assert not (cohort.root / KEPT).exists() or not list((cohort.root / KEPT).iterdir())
     cohort.pytest(*SESSION)
     assert _file(cohort.root).is_file()
+
+
+def test_another_environment_takes_nothing(
+    kept: Cohort, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _file(pytester.path).read_bytes()
+    monkeypatch.setenv("SOME_VARIABLE", "1")
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    kept.pytest(*SESSION)
+    assert _file(pytester.path).read_bytes() == before
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    kept.pytest(*SESSION)
+    assert _file(pytester.path).read_bytes() != before
+
+
+def test_another_library_takes_nothing(
+    kept: Cohort, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Any: a task's scripts may import it."""
+    folder = tmp_path / "more"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    kept.pytest(*SESSION, fresh=True)
+    before = _file(pytester.path).read_bytes()
+    kept.pytest(*SESSION, fresh=True)
+    assert _file(pytester.path).read_bytes() == before
+    (folder / "newcomer-1.0.dist-info").mkdir()
+    kept.pytest(*SESSION, fresh=True)
+    assert _file(pytester.path).read_bytes() != before
+
+
+def test_a_run_whose_reader_was_stopped_is_not_kept_whatever_is_said(
+    cohort: Cohort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is that a reader was stopped, not that somebody speaks of it."""
+    monkeypatch.setattr(sample, "answer", lambda level: {**answer(level), "rationale": "The reader was stopped."})
+    array = BytesIO()
+    np.save(array, np.arange(3.0))
+    names = [f"results/a{n}.npy" for n in range(3)]
+    cited = ", ".join(f"`output/{name}`" for name in names)
+    cohort.run(
+        "arrays",
+        findings=1,
+        report=report_text(1).replace("from `", f"from {cited} and `"),
+        files=dict.fromkeys(names, array.getvalue()),
+    )
+    cohort.run("words", findings=1)
+    cohort.record()
+    for seconds, kept in (("1e-9", 1), ("60", 2)):
+        cohort.pytest(*SESSION, f"--sciagent-reading-seconds={seconds}")
+        assert len(list((cohort.root / KEPT).iterdir())) == kept

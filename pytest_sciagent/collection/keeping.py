@@ -54,9 +54,9 @@ class Keeping:
     def keep(
         self, index: RunIndex, shown: Mapping[VerdictKey, Verdict], facts: RunFacts, answers: Iterable[str]
     ) -> None:
-        """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, what it follows
-        from is what it was when the session began, and nobody but the session's judge has judged it: workers alone
-        know of a fixture that did."""
+        """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, no reader was
+        stopped, what it follows from is what it was when the session began, and nobody but the session's judge has
+        judged it: workers alone know of a fixture that did."""
         from ..evaluation.kept import KeptRun, write_kept
         from ..judging.panel import identities_of
 
@@ -65,7 +65,9 @@ class Keeping:
             return
         basis = self._basis(index)
         case = self._state.case_of(index)
-        if basis is None or self._files is None or case.about_run.problems or shown.keys() != self._expected(index):
+        if case.artifacts.was_stopped or case.about_run.problems:
+            return
+        if basis is None or self._files is None or shown.keys() != self._expected(index):
             return
         if basis == self._look(index):
             write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, answers))

@@ -6,12 +6,14 @@ them (`ledger.kept`). What failed, and what could turn out otherwise another tim
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import platform
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,28 +34,11 @@ if TYPE_CHECKING:
 
 VerdictKey = tuple[str, str | None]
 _PACKAGE = Path(__file__).resolve().parents[1]
-_LIBRARIES = (
-    "h5py",
-    "jinja2",
-    "markdown-it-py",
-    "nbformat",
-    "numpy",
-    "openpyxl",
-    "pandas",
-    "pillow",
-    "pint",
-    "pyarrow",
-    "pydantic",
-    "pypdf",
-    "PyYAML",
-    "rapidfuzz",
-    "resvg-py",
-    "rfc8785",
-    "scipy",
-    "wcmatch",
+_VARIABLES = re.compile(
+    r"(?!PYTHON(?:DONTWRITEBYTECODE|UNBUFFERED)$)"  # which change no result
+    r"(?:LANG|LANGUAGE|TZ|(?:LC|OMP|OPENBLAS|MKL|BLIS|NPY|NUMPY|NUMEXPR|PANDAS|ARROW|HDF5|PYTHON)(?:_\w+|[A-Z]+)?)"
 )
-_STOPPED = (b"was stopped", b"the readers of this run have had their")
-"""How receipts tell of readers that took too long or died: another time they may not."""
+"""Environment variables by which Python and the libraries it computes and reads with may come to other results."""
 
 
 class KeptRun(Model):
@@ -101,7 +86,7 @@ def read_kept(files: KeptFiles, label: str, basis: str) -> KeptRun | None:
 
 
 def write_kept(files: KeptFiles, label: str, basis: str, kept: KeptRun) -> None:
-    """Keep a run, unless something of it failed, may turn out otherwise, or would not come back the same."""
+    """Keep a run, unless something of it failed, or would not come back the same."""
     if any(verdict.is_error for verdict in kept.verdicts):
         return
     try:
@@ -109,7 +94,7 @@ def write_kept(files: KeptFiles, label: str, basis: str, kept: KeptRun) -> None:
         same = KeptRun.model_validate_json(content) == kept
     except ValueError:  # half of a character, which no file can hold
         return
-    if same and not any(words in content for words in _STOPPED):
+    if same:
         files.write(_name(label), basis, content)
 
 
@@ -118,8 +103,9 @@ def _name(label: str) -> str:
 
 
 def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str, more: str) -> str | None:
-    """The digest of all that the verdicts of a run follow from: this program, its libraries, the manifest (whose hashes
-    are checked when a session begins), the task, rubrics, recorded answers, templates, and what was asked for.
+    """The digest of all that the verdicts of a run follow from: this program, what is installed beside it, machine and
+    environment, the manifest (whose hashes are checked when a session begins), the task, rubrics, recorded answers,
+    templates, and what was asked for.
 
     judge: who judges, panel and rule included. more: what else verdicts follow from. None: nothing may be kept, since
     answers are still coming in, the run's own code is run again, or the task has files that nobody can vouch for.
@@ -131,6 +117,7 @@ def basis_of(case: Case, sources: Sources, rubrics: Sequence[Rubric], judge: str
         return None
     parts = [
         _program(),
+        _environment(os.environ),
         sha256_bytes(case.run.manifest.model_dump_json(by_alias=True).encode("utf-8", "replace")),
         task,
         *(rubric.digest for rubric in rubrics),
@@ -161,20 +148,26 @@ def _task_digest(task: Task | None) -> str | None:
     return sha256_bytes(json.dumps(sorted(found)).encode())
 
 
+def _environment(environ: Mapping[str, str]) -> str:
+    """Of the variables that may change a result. They are read each time: a program of a user's own may set them."""
+    return sha256_bytes(json.dumps(sorted(v for v in environ.items() if _VARIABLES.fullmatch(v[0]))).encode())
+
+
 @cache
 def _program() -> str:
-    """The digest of this program's files and of the versions of what it reads artifacts with."""
-    versions: Mapping[str, str] = {d.name: d.version for d in map(_distribution, _LIBRARIES) if d is not None}
-    found: list[object] = [sys.version, sys.platform, versions]
+    """The digest of this program's files, of Python and the machine, and of all that is installed: a task's scripts may
+    import any of it, and so may the libraries that artifacts are read with."""
+    found: list[object] = [sys.version, sys.flags.optimize, sys.platform, platform.release(), platform.machine()]
+    found += sorted(_installed(sys.path))
     for folder, folders, names in os.walk(_PACKAGE):
         folders[:] = [name for name in folders if name != "__pycache__"]
         paths = (Path(folder) / name for name in names)
-        found += [[str(path), sha256_bytes(path.read_bytes())] for path in paths]
+        found += ([str(path), sha256_bytes(path.read_bytes())] for path in paths)
     return sha256_bytes(json.dumps(sorted(map(str, found))).encode())
 
 
-def _distribution(name: str) -> metadata.Distribution | None:
-    try:
-        return metadata.distribution(name)
-    except metadata.PackageNotFoundError:
-        return None
+def _installed(folders: Iterable[str]) -> Iterator[str]:
+    """Name and version of each distribution, as the folders of their metadata are named."""
+    for folder in set(folders):
+        with contextlib.suppress(OSError):
+            yield from (path.name for path in Path(folder).iterdir() if path.suffix in (".dist-info", ".egg-info"))

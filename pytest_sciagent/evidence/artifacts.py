@@ -20,7 +20,7 @@ from .delimited import decode
 from .isolation import Readers
 from .readers import Artifact, Unreadable, needs_isolation
 from .recent import Recent
-from .tables import Table
+from .tables import Stopped, Table
 
 MAX_ARTIFACT_BYTES = 64 * 1024 * 1024
 MAX_TEXT_BYTES = 20_000_000
@@ -66,12 +66,14 @@ class Artifacts:
     files of the same content and type are one.
 
     readers: the process for binary formats, which runs may share; one of its own where none is given.
+    was_stopped: whether a file was not read because a reader took too long or died: another time it may be read.
     """
 
     def __init__(self, run: Run, readers: Readers | None = None, limits: ReadingLimits | None = None) -> None:
         self.run = run
         self.readers = readers or Readers()
         self._limits = limits or ReadingLimits()
+        self.was_stopped = False
         self._seconds_used = 0.0
         self._artifacts: Recent[tuple[str, str], Artifact] = Recent(self._limits.kept_bytes, _weight)
         self._texts: Recent[tuple[str, str], tuple[str, str]] = Recent(self._limits.kept_bytes, _text_weight)
@@ -130,9 +132,9 @@ class Artifacts:
         Raises:
             Unreadable: with the reason.
         """
-        if needs_isolation(path):
-            self._check_time()
-        with self._timed():
+        if not needs_isolation(path):
+            return self.readers.read(path, data)
+        with self._within_limits():
             return self.readers.read(path, data)
 
     def check_image(self, data: bytes, max_side: int, max_pixels: int) -> dict[str, Any]:
@@ -141,8 +143,7 @@ class Artifacts:
         Raises:
             Unreadable: with the reason.
         """
-        self._check_time()
-        with self._timed():
+        with self._within_limits():
             return self.readers.check_image(data, max_side, max_pixels)
 
     def draw(self, data: bytes, max_side: int, max_pixels: int) -> bytes:
@@ -151,18 +152,8 @@ class Artifacts:
         Raises:
             Unreadable: with the reason.
         """
-        self._check_time()
-        with self._timed():
+        with self._within_limits():
             return self.readers.draw(data, max_side, max_pixels)
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        """What the readers take inside counts towards the limit of the run."""
-        before = self.readers.used_s
-        try:
-            yield
-        finally:
-            self._seconds_used += self.readers.used_s - before
 
     # ---- reading
 
@@ -181,9 +172,19 @@ class Artifacts:
             self._refused[key] = error.reason
             raise
 
-    def _check_time(self) -> None:
-        if self._seconds_used >= self._limits.seconds:
-            raise Unreadable(f"the readers of this run have had their {self._limits.seconds:g} seconds")
+    @contextmanager
+    def _within_limits(self) -> Iterator[None]:
+        """Count what the readers' process takes, and note where it was stopped."""
+        before = self.readers.used_s
+        try:
+            if self._seconds_used >= self._limits.seconds:
+                raise Stopped(f"the readers of this run have had their {self._limits.seconds:g} seconds")
+            yield
+        except Stopped:
+            self.was_stopped = True
+            raise
+        finally:
+            self._seconds_used += self.readers.used_s - before
 
     def _text(self, path: str) -> tuple[str, str]:
         """The text of `path` as it can be quoted, and as it is shown."""

@@ -28,6 +28,7 @@ from ..text import one_line
 from .drawings import LIBRARIES, draw_svg
 from .media import decode_image
 from .readers import Artifact, Table, Unreadable, libraries, needs_isolation, read_artifact
+from .tables import Stopped
 
 MAX_ANSWER_BYTES = 512 * 1024 * 1024
 MAX_SECONDS = 30.0
@@ -149,7 +150,7 @@ class Readers:
         try:
             return base64.b64decode(str(facts["png"]), validate=True)
         except (KeyError, ValueError):
-            raise Unreadable("the reader was stopped: its answer makes no sense") from None
+            raise Stopped("the reader was stopped: its answer makes no sense") from None
 
     def close(self) -> None:
         """End the process. The next file starts another."""
@@ -174,16 +175,16 @@ class Readers:
         try:
             ended = process.ask(request, data, seconds)
         except (OSError, ValueError):
-            raise Unreadable(f"the reader was stopped: {_cause(process.popen.wait(), process.complaint)}") from None
+            raise Stopped(f"the reader was stopped: {_cause(process.popen.wait(), process.complaint)}") from None
         if ended is None:
             self.used_s += seconds
-            raise Unreadable(f"the reader was stopped: it took longer than {seconds:g} seconds")
+            raise Stopped(f"the reader was stopped: it took longer than {seconds:g} seconds")
         code, used = ended
         self.used_s += used
         try:
             size = process.answer.seek(0, os.SEEK_END)
             if code != 0 or not 0 < size <= MAX_ANSWER_BYTES:
-                raise Unreadable(f"the reader was stopped: {_cause(code, process.complaint)}")
+                raise Stopped(f"the reader was stopped: {_cause(code, process.complaint)}")
             process.answer.seek(0)
             return process.answer.read()
         finally:
@@ -216,7 +217,7 @@ def _unpack(answer: bytes) -> Artifact:
         tables = tuple(Table(name, tuple(columns), tuple(map(tuple, rows))) for name, columns, rows in found["tables"])
         return Artifact(found["kind"], found["text"], tables, found["facts"])
     except (ValueError, KeyError, TypeError):
-        raise Unreadable("the reader was stopped: its answer makes no sense") from None
+        raise Stopped("the reader was stopped: its answer makes no sense") from None
 
 
 def _limit(seconds: float, memory: int, closed: bool) -> None:

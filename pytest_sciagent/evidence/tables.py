@@ -45,6 +45,10 @@ class Unreadable(Exception):
         super().__init__(self.reason)
 
 
+class Stopped(Unreadable):
+    """A reader took too long or died, or the readers of a run have had their time: another time it may be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows and named columns. Rows are counted from 1, after the header.

@@ -6,6 +6,8 @@ takes it from its own environment. Where a worker is lost, its run begins anew o
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import secrets
 import tempfile
 import time
@@ -80,17 +82,30 @@ def run_on_cluster(
     if not open_runs:
         return
     parcels = {job.task.id: pack_task(job.task) for job in {o.job.task.id: o.job for o in open_runs}.values()}
-    session = _connected(address)
-    try:
-        cluster = _Cluster(session, parcels, tell, work)
-        yield from cluster.runs(open_runs)
-    finally:
-        session.close()
+    with _without_its_log():
+        session = _connected(address)
+        try:
+            cluster = _Cluster(session, parcels, tell, work)
+            yield from cluster.runs(open_runs)
+        finally:
+            session.close()
     if cluster.refused:
         raise SciagentError(
-            f"{len(cluster.refused)} of {len(wanted)} runs could not be made: {cluster.refused[0]}; the others are "
-            "frozen, and the same command makes what is missing"
+            f"{len(cluster.refused)} of {len(wanted)} runs could not be made: {cluster.refused[0]}; what is "
+            "finished is frozen, and the same command makes what is missing"
         )
+
+
+@contextlib.contextmanager
+def _without_its_log() -> Iterator[None]:
+    """Dask logs a lost connection with a traceback; here it is told as what it means for the runs."""
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _connected(address: str) -> Any:
@@ -199,8 +214,11 @@ class _Cluster:
             self._refuse(one, str(error))
             return None
         except Exception as error:  # a worker's, or the cluster's own
-            lost = self._begun[one.job.target.name] > RETRIES
-            why = f"its workers were lost {RETRIES + 1} times" if lost else f"{type(error).__name__}: {error}"
+            why = f"{type(error).__name__}: {error}"
+            if self._session.status != "running":
+                why = "the connection to the Dask cluster was lost"
+            elif self._begun[one.job.target.name] > RETRIES:
+                why = f"its workers were lost {RETRIES + 1} times"
             self._refuse(one, why)
             return None
         result = Result(run, "done", outcome.warnings)

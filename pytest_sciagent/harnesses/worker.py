@@ -22,6 +22,9 @@ from .agent import Job
 from .parcels import Parcel, TooLarge, pack_run
 from .session import run_job
 
+_ENDING = ("closing", "closed", "failed")
+"""States of a worker in which nobody will ask it for a result: it was told to end, or has lost its scheduler."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -69,7 +72,7 @@ def carry_out(order: Order) -> Outcome:
 
     def wanted() -> None:
         task = worker.state.tasks.get(key)
-        if task is None or task.state == "cancelled":
+        if task is None or task.state == "cancelled" or worker.status.name in _ENDING:
             raise Unwanted
 
     tell(f"started on {host}", begun=worker.address)

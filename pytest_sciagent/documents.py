@@ -162,6 +162,11 @@ def parse_json(text: str, model: type[M], path: Path | str) -> M:
         return _validated(data, model, path, _compose(text))
 
 
+def json_text(value: Any) -> str:
+    """A JSON document as files of ours hold it: indented, letters as they are, a line end; NaN is an error."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def plain_json(text: str, path: Path | str) -> Any:
     """`text` as plain data; NaN, infinities and duplicate keys are refused.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -52,6 +51,7 @@ def examples(
         pytest --sciagent-run=runs/ --sciagent-judge=openai:MODEL --sciagent-templates=words/   # with
         sciagent calibrate labels/ --runs runs/ --judge openai:MODEL --templates words/
     """
+    from ..documents import json_text
     from ..evaluation.few_shot import choose_examples
     from ..judging.template_check import EXAMPLES
     from ..ledger.store import write_atomically
@@ -64,7 +64,7 @@ def examples(
         findings = {(case.run.label, finding.id): finding for case in shown for finding in case.report.findings}
     found = choose_examples(given, rubric, findings, shots, seed)
     target = output / EXAMPLES
-    write_atomically(target, json.dumps(found.as_json(), indent=1, ensure_ascii=False) + "\n")
+    write_atomically(target, json_text(found.as_json()))
     criteria = len({one.criterion for one in found.examples})
     click.echo(
         f"{target}: {counted(len(found.examples), 'example')} for {criteria} criteria, from {', '.join(found.shown)}; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -90,6 +89,7 @@ def inspect(place: Path, profile: str | None, **how: Any) -> None:
     Example:
         sciagent export inspect runs/my-agent -o logs/my-agent.json
     """
+    from ..documents import json_text
     from ..ledger.store import write_atomically
     from ..reporting.inspect_log import inspect_log
 
@@ -102,7 +102,7 @@ def inspect(place: Path, profile: str | None, **how: Any) -> None:
     else:
         files = dict.fromkeys(systems, place)
     for system, file in files.items():
-        write_atomically(file, _text(inspect_log(system, results, about, _now())))
+        write_atomically(file, json_text(inspect_log(system, results, about, _now())))
         click.echo(f"{system}: {file}")
     click.echo(results.believed.sentence)
 
@@ -120,12 +120,13 @@ def truthinsightbench(file: Path, **how: Any) -> None:
     Example:
         sciagent export truthinsightbench runs/ -o final_scoring_result.json
     """
+    from ..documents import json_text
     from ..ledger.store import write_atomically
     from ..reporting.truthinsight_result import PROFILE, truthinsight_result
 
     results, _ = _scored(PROFILE, **how)
     content = truthinsight_result(results, _now())
-    write_atomically(file, _text(content))
+    write_atomically(file, json_text(content))
     click.echo(f"{content['status']}: {len(content['run_results'])} runs in {file}")
     for other in content["not_in_this_format"]:
         click.echo(f"not in this format: {other['agent']}/{other['task_id']} ({other['state']})")
@@ -199,7 +200,3 @@ def _scored(
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _text(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

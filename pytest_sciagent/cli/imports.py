@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from ..text import clean
 from .common import PATH
 
 if TYPE_CHECKING:
-    from ..importers import Gathering
+    pass
 
 EXIT_REFUSED = 1
 
@@ -43,6 +42,7 @@ def import_(format: str, source: Path, target: Path, system: str | None, quiet: 
 
     Exit code 0: all came in. 1: something was refused. 4: nothing of the format is there.
     """
+    from ..documents import json_text
     from ..importers import SUMMARY, Gathering, account, bring_in
     from ..ledger.store import write_atomically
 
@@ -60,7 +60,7 @@ def import_(format: str, source: Path, target: Path, system: str | None, quiet: 
     finally:
         _progress_end(progress)
         if into.loaded or into.refused:
-            write_atomically(place / SUMMARY, _json(into))
+            write_atomically(place / SUMMARY, json_text(into.as_json()))
     click.echo(f"{clean(str(source))}: {', '.join(f.title for f in formats)}")
     for line in account(into, quiet=quiet):
         click.echo(line)
@@ -76,10 +76,6 @@ def _is_done(summary: Path) -> bool:
         return False
     told = plain_json(read_text(summary), summary)
     return not isinstance(told, dict) or told.get("complete") is not False
-
-
-def _json(into: Gathering) -> str:
-    return json.dumps(into.as_json(), indent=1, ensure_ascii=False) + "\n"
 
 
 def _progress(line: str) -> None:

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..documents import json_text
 from ..errors import SciagentError
 from ..layout import MANIFEST
 from ..text import clean, one_line
@@ -141,7 +142,7 @@ def _convert(source: Path, folder: Path) -> None:
             place.mkdir()
             into = Gathering(place)
             bring_in(AUTO, source, into)
-            write_atomically(place / SUMMARY, json.dumps(into.as_json(), indent=1, ensure_ascii=False) + "\n")
+            write_atomically(place / SUMMARY, json_text(into.as_json()))
             if folder.is_dir() and not (folder / SUMMARY).is_file():
                 shutil.rmtree(folder)
             if not folder.exists():

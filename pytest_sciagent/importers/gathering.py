@@ -17,6 +17,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import ValidationError
 
+from ..documents import json_text
 from ..errors import SciagentError
 from ..ledger.store import write_atomically
 from ..models import Label, Model, Rubric
@@ -175,7 +176,7 @@ class Gathering:
     def write_json(self, kind: Kind, name: str, parts: Sequence[str], content: Any, *notes: str) -> None:
         """Write JSON below the target."""
         place = self.free(*parts)
-        write_atomically(place, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_atomically(place, json_text(content))
         self.add(kind, name, place, *notes)
 
     def as_json(self) -> dict[str, Any]:

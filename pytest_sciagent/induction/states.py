@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
 from ..digest import sha256_json
-from ..documents import load_json
+from ..documents import json_text, load_json
 from ..errors import SciagentError
 from ..ledger.store import write_atomically
 from ..models import JudgeIdentity, LedgerEntry, Model
@@ -206,7 +205,7 @@ class StateFolder:
         Raises:
             SciagentError: it can't be written.
         """
-        write_atomically(self.file(name), json.dumps(state.as_json(), indent=1, ensure_ascii=False) + "\n")
+        write_atomically(self.file(name), json_text(state.as_json()))
 
 
 def digest_of(*parts: object) -> str:

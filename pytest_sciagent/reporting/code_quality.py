@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ..digest import sha256_json
+from ..documents import json_text
 from ..ledger.store import write_atomically
 from .places import Places
 from .records import VerdictRecord, verdict_records
@@ -28,7 +28,7 @@ def write_code_quality(path: Path, results: Results, words: Words, places: Place
     below = [record for record in verdict_records(results) if record.verdict.level in (0, 0.5)]
     below.sort(key=lambda record: (-record.lost, record.place))
     entries = [_entry(record, words, places) for record in below[:MAX_ENTRIES]]
-    write_atomically(path, json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(path, json_text(entries))
 
 
 def _entry(record: VerdictRecord, words: Words, places: Places) -> dict[str, Any]:

@@ -6,13 +6,12 @@ verdicts, and goes on where it stopped.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ..documents import load_json
+from ..documents import json_text, load_json
 from ..errors import SciagentError
 from ..harnesses.agent import Tell
 from ..ledger.store import write_atomically
@@ -275,7 +274,7 @@ class Revision:
             last=progress.best.label,
             final=final,
         )
-        write_atomically(plan.place / RECORD, json.dumps(record.as_json(), indent=1, ensure_ascii=False) + "\n")
+        write_atomically(plan.place / RECORD, json_text(record.as_json()))
         return record
 
 

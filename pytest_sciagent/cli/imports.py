@@ -5,16 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import SciagentError
 from ..text import clean
 from .common import PATH
-
-if TYPE_CHECKING:
-    pass
 
 EXIT_REFUSED = 1
 

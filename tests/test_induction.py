@@ -19,7 +19,7 @@ from sample import Cohort, sciagent
 
 from pytest_sciagent import SciagentError, compare, score
 from pytest_sciagent.documents import load_yaml
-from pytest_sciagent.induction import asking, prompts
+from pytest_sciagent.induction import prompts, task_questions
 from pytest_sciagent.induction.prompts import INDUCTION, InductionTemplates
 from pytest_sciagent.induction.skeleton import stands_in
 from pytest_sciagent.models import Criterion, Rubric
@@ -78,7 +78,7 @@ def test_a_stage_is_done_again_where_the_words_of_its_prompt_are_others(
     with Model() as model:
         assert model.induce("levels")[0] == 0
     other = InductionTemplates({kind: INDUCTION.source(kind) + "Think twice.\n"})
-    for module in (asking, prompts):
+    for module in (prompts, task_questions):
         monkeypatch.setattr(module, "INDUCTION", other)
     with Model() as model:
         assert model.induce("levels")[0] == 0

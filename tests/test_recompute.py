@@ -135,7 +135,7 @@ def test_a_wrong_number_is_refuted_and_a_close_one_only_differs() -> None:
 
 def test_shipped_reference_quantities_recompute_within_tolerance(tmp_path: Path) -> None:
     from pytest_sciagent.documents import shipped_folder
-    from pytest_sciagent.ledger.kept import KeptFiles
+    from pytest_sciagent.ledger.trusted_files import KeptFiles
     from pytest_sciagent.tasks import Task
     from pytest_sciagent.tasks.verification import FAMILIES, Verification
 

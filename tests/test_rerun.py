@@ -13,7 +13,7 @@ from pytest_sciagent.digest import sha256_bytes
 from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.evidence.sandbox import isolation_available
 from pytest_sciagent.findings import parse_findings
-from pytest_sciagent.ledger.kept import KeptFiles
+from pytest_sciagent.ledger.trusted_files import KeptFiles
 from pytest_sciagent.models import System
 from pytest_sciagent.runs import Run
 from pytest_sciagent.runs.freeze import FreezeOptions, freeze

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sciagent.digest import sha256_bytes
-from pytest_sciagent.ledger.kept import KeptFiles
+from pytest_sciagent.ledger.trusted_files import KeptFiles
 from pytest_sciagent.tasks import Task
 from pytest_sciagent.tasks.verification import Verification, VerificationFailed
 

@@ -28,7 +28,7 @@ from ..reporting.words import Words
 from ..rubrics import DEFAULT_RUBRIC, with_profile
 from ..runs import Run
 from ..runs.discover import find_runs
-from .asking import Desk
+from .desk import Desk
 from .scores import Compared, Scores
 
 if TYPE_CHECKING:

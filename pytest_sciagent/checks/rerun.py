@@ -23,7 +23,7 @@ from ..evidence.artifacts import MAX_ARTIFACT_BYTES, Artifacts
 from ..evidence.readers import Artifact, Unreadable
 from ..evidence.sandbox import Limits, SandboxUnavailable, interpreter, run_sandboxed
 from ..findings import ParsedReport
-from ..ledger.kept import KeptFiles
+from ..ledger.trusted_files import KeptFiles
 from ..runs import Run, UnsafeFile
 from ..runs.files import read_file
 from ..tasks import Task

@@ -15,7 +15,7 @@ from ..text import clean, counted
 from .common import PATH
 
 if TYPE_CHECKING:
-    from ..induction.asking import Desk
+    from ..induction.task_questions import Desk
     from ..judging.pump import Terms
     from ..models import JudgeIdentity
     from ..tasks import Task
@@ -59,8 +59,8 @@ def desk_of(task: Task, folder: Path, given: dict[str, Any]) -> Desk:
     Raises:
         SciagentError: a judge that can't be asked, an answers file that can't be read, a cost without a known price.
     """
-    from ..induction.asking import Desk
     from ..induction.states import StateFolder
+    from ..induction.task_questions import Desk
     from ..judging.clients import make_client
     from ..judging.handoff import Answers, read_answers
 
@@ -102,7 +102,7 @@ def _terms(judge: JudgeIdentity, max_calls: int | None, max_cost: float | None) 
 
 def answered(desk: Desk, work: Callable[[], object]) -> bool:
     """Do `work`. Where questions of a hand-off stay open, they are told, and it is False."""
-    from ..induction.asking import OpenQuestions
+    from ..induction.task_questions import OpenQuestions
 
     try:
         work()

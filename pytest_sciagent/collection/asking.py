@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..evaluation import Case
-from ..evaluation.asking import ask_all, open_about_criteria, open_about_run, share_out
+from ..evaluation.open_questions import ask_all, open_about_criteria, open_about_run, share_out
 from ..judging.judge import Judge
 from ..judging.pump import Progress
 from ..judging.requests import Question, Request

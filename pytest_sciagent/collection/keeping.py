@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..evaluation.kept import KeptRun, VerdictKey
-    from ..ledger.kept import KeptFiles
+    from ..ledger.trusted_files import KeptFiles
     from ..models import Verdict
     from ..scoring import RunFacts
     from .index import RunIndex
@@ -113,7 +113,7 @@ class Keeping:
     def _files(self) -> KeptFiles | None:
         from ..judging.judge import RecordedJudge
         from ..judging.panel import panel_of
-        from ..ledger.kept import KeptFiles, user_secret
+        from ..ledger.trusted_files import KeptFiles, user_secret
 
         state = self._state
         recorded = all(type(member) is RecordedJudge for member in panel_of(state.judge).members)

@@ -18,7 +18,7 @@ from ..judging.judge import Judge
 from ..judging.requests import AnswerContext, Request
 from ..judging.run_answers import GroupingAnswer, PlanAnswer, TargetAnswer, check_run_answer, complete_groups
 from ..judging.targets import stated_quantities, target_level
-from ..ledger.kept import KeptFiles
+from ..ledger.trusted_files import KeptFiles
 from ..models import Card, Finding, Model
 from ..models.novelty import NoveltyAnswer
 from ..runs import Run

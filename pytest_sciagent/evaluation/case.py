@@ -21,7 +21,7 @@ from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
 from ..judging.settle import RunReader, unrecorded, verdict_from_entry
 from ..ledger import Ledger
-from ..ledger.kept import KeptFiles
+from ..ledger.trusted_files import KeptFiles
 from ..models import CANARY, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
 from ..models.requirement import Requirement
 from ..plain import to_plain

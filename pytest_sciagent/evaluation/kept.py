@@ -1,7 +1,7 @@
 """Verdicts that an earlier session worked out from the same files, taken instead of being worked out again.
 
 They count only where nothing has changed that they follow from (`basis_of`), and only if this user's own session wrote
-them (`ledger.kept`). What failed, and what could turn out otherwise another time, is never kept.
+them (`ledger.trusted_files`). What failed, and what could turn out otherwise another time, is never kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError, model_validator
 
 from ..digest import sha256_bytes
-from ..ledger.kept import KeptFiles
+from ..ledger.trusted_files import KeptFiles
 from ..models import Model, Rubric, Verdict
 from ..models.base import Sha256
 from ..models.sharing import share

@@ -16,7 +16,7 @@ from ..evidence.readers import check_packages
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import Asking
 from ..ledger import Ledger, ledger_folder, read_work
-from ..ledger.kept import KeptFiles
+from ..ledger.trusted_files import KeptFiles
 from ..models import LedgerEntry
 from ..runs import Run
 from ..runs.figure_record import recorded_figures

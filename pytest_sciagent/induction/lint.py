@@ -14,7 +14,7 @@ from ..tasks import Task
 from ..tasks.leaks import Hidden, Lines
 from ..text import normalise_quote, one_line
 from .aims import about_a_finding, about_no_finding, met_by_inputs
-from .asking import strings_in
+from .task_questions import strings_in
 
 Rule = Literal[
     "compound",

@@ -15,13 +15,13 @@ from ..judging.answers import BadAnswer
 from ..tasks import Task
 from ..tasks.leaks import fold
 from .answers import GoalDraft, GroundingAnswer, QueriesAnswer
-from .asking import Ask, Desk
 from .blocklist import Blocklist
 from .prompts import inputs_of
 from .providers import Provider, Publication, SearchFailed
 from .providers.local import LocalFolder
 from .skeleton import goals_text
 from .states import Literature, LiteratureSource, Search, Skeleton
+from .task_questions import Ask, Desk
 
 NOTHING = "nothing was searched: the task has no literature/ folder, and no provider was named"
 NONE_FOUND = "the searches brought no source that may be used"

@@ -14,13 +14,13 @@ from ..models import QuestionKind, Rubric
 from ..rubrics.frozen import freeze, load_record, record_of, record_text, rubric_yaml
 from ..tasks import Task
 from ..text import counted
-from .asking import Desk
 from .lint import LintProblem, lint
 from .profile import profile_data, with_meaning
 from .prompts import inputs_of
 from .skeleton import induce_skeleton
 from .states import Criteria, DataProfile, InductionRecord, Literature, Skeleton, State, digest_of
 from .synthesis import induce_criteria, rubric_of, skeleton_rubric
+from .task_questions import Desk
 
 S = TypeVar("S", bound=State)
 Stages = Literal["all", "skeleton"]

@@ -15,10 +15,10 @@ from ..runs.files import UnsafeFile, read_file, walk
 from ..tasks import Task
 from ..text import one_line
 from .answers import GoalDraft, MeaningAnswer
-from .asking import Ask, Desk
 from .skeleton import goals_text
 from .states import DataProfile, FileProfile, Join, Skeleton, digest_of
 from .tables import profile_table, read_table
+from .task_questions import Ask, Desk
 
 if TYPE_CHECKING:
     import pandas

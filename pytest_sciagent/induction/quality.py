@@ -15,8 +15,8 @@ from ..judging.answers import BadAnswer
 from ..models import Criterion, Rubric
 from ..tasks import Task
 from .answers import CoverageAnswer, QualityAnswer
-from .asking import Ask, Desk
 from .profile import profile_data, profile_text
+from .task_questions import Ask, Desk
 
 AXES = ("operational_specificity", "evidence_grounding", "feasibility", "scientific_coverage")
 

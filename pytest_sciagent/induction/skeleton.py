@@ -10,8 +10,8 @@ from functools import partial
 from ..judging.answers import BadAnswer
 from ..text import normalise_quote, one_line
 from .answers import GoalDraft, GoalsAnswer, MergeAnswer
-from .asking import Ask, Desk
 from .states import Skeleton
+from .task_questions import Ask, Desk
 
 FEWEST, MOST = 3, 7
 MOST_MERGED = 10

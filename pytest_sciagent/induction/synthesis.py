@@ -14,10 +14,10 @@ from ..tasks import Task
 from ..text import one_line
 from .aims import about_a_finding, about_no_finding, met_by_inputs
 from .answers import CriteriaAnswer, CriterionDraft, CritiqueAnswer, GoalDraft
-from .asking import Ask, Desk
 from .profile import profile_text
 from .skeleton import goals_text, stands_in
 from .states import Criteria, DataProfile, Literature, Skeleton
+from .task_questions import Ask, Desk
 
 FEWEST, MOST = 6, 15
 WEIGHTS = {"high": 3.0, "medium": 2.0, "low": 1.0}

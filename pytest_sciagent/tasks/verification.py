@@ -17,7 +17,7 @@ from ..digest import sha256_bytes, sha256_json
 from ..documents import plain_json
 from ..errors import SciagentError
 from ..evidence.sandbox import Limits, interpreter, isolation_available, run_sandboxed
-from ..ledger.kept import KeptFiles
+from ..ledger.trusted_files import KeptFiles
 from ..text import one_line
 from .task import Task
 

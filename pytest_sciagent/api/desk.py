@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..errors import SciagentError
 from ..evaluation import Sources
-from ..evaluation.asking import ask_all, open_about_criteria, open_about_run, share_out
+from ..evaluation.open_questions import ask_all, open_about_criteria, open_about_run, share_out
 from ..judging.clients import KEY_VARIABLES, Client, make_client
 from ..judging.judge import Judge, RecordedJudge
 from ..judging.layouts import PARAMETER, with_layout
@@ -125,7 +125,7 @@ class Desk:
         """Put what is open to the judges of providers. One of the user's own is asked as verdicts are made.
 
         Raises:
-            SciagentError: see `evaluation.asking.ask_all`.
+            SciagentError: see `evaluation.open_questions.ask_all`.
         """
         if not self._rounds:
             return

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from ..errors import SciagentError
 from ..evaluation import Sources
 from ..evaluation.recorded import all_verdicts, answers_behind, judge_name, read_rubric, recorded_judge
-from ..judging.draws import DEFAULT_RULE, Rule, parse_draws
+from ..judging.draws import DEFAULT_RULE, Rule, parse_draws, parse_rule
 from ..judging.identity import parse_judges
 from ..judging.judge import Judge
 from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
@@ -27,6 +27,7 @@ from ..rubrics import DEFAULT_RUBRIC, with_profile
 from ..rubrics.frozen import problem_with_time
 from ..runs import Run
 from ..runs.discover import find_runs
+from ..text import one_line
 from .asking import Desk
 from .scores import Compared, Scores
 
@@ -60,7 +61,7 @@ def score(
     parameters: Mapping[str, JsonValue] | None = None,
     draws: int | str = 1,
     combine: Rule = DEFAULT_RULE,
-    tasks: Sequence[Place] = (),
+    tasks: Place | Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
     allow_late_rubric: bool = False,
@@ -86,13 +87,15 @@ def score(
         SciagentError: anything of this that can't be used, with what to do.
     """
     chosen = _rubric(rubric, profile)
-    sources = _sources(tasks, ledger)
+    sources = _sources(tasks, ledger, asks=False)
     calibrations = _calibrations(calibration, sources)
     opened = open_runs(_paths(runs), sources, [chosen])
     notes = _late(opened, chosen, allowed=allow_late_rubric)
     ledgers = [run.case.ledger for run in opened if run.case is not None]
     named = _identities(judge, parameters)
-    whose = recorded_judge(ledgers, named, "judge='KIND:MODEL' (and parameters)", parse_draws(str(draws)), combine)
+    whose = recorded_judge(
+        ledgers, named, "judge='KIND:MODEL' (and parameters)", parse_draws(str(draws)), parse_rule(combine)
+    )
     return _add_up(opened, chosen, whose, notes, calibrations)
 
 
@@ -111,7 +114,7 @@ def judge(
     max_cost: float | None = None,
     price: str | None = None,
     in_flight: int = 8,
-    tasks: Sequence[Place] = (),
+    tasks: Place | Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
     allow_late_rubric: bool = False,
@@ -139,14 +142,16 @@ def judge(
         SciagentError: as `score`; a judge that can't be asked; a provider that says no call can succeed.
     """
     chosen = _rubric(rubric, profile)
-    sources = _sources(tasks, ledger)
+    sources = _sources(tasks, ledger, asks=True)
     calibrations = _calibrations(calibration, sources)
     desk = Desk(sources)
-    how = (parse_draws(str(draws)), combine)
+    how = (parse_draws(str(draws)), parse_rule(combine))
     if isinstance(judge, Judge):
         whose = desk.own(judge, *how)
     else:
         named = _identities(judge, parameters)
+        if not named:
+            raise SciagentError("name the judge to be asked, as 'KIND:MODEL'; nobody is asked by score(runs)")
         whose = desk.provided(named, layout, *how, base_url, (max_calls, max_cost, price), in_flight)
     opened = open_runs(_paths(runs), sources, [chosen], record=desk.record)
     notes = _late(opened, chosen, allowed=allow_late_rubric)
@@ -164,7 +169,7 @@ def compare(
     rubric: Rubric | Place = DEFAULT_RUBRIC,
     profile: str | None = None,
     judge: str | JudgeIdentity | None = None,
-    tasks: Sequence[Place] = (),
+    tasks: Place | Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
 ) -> Compared:
@@ -185,6 +190,8 @@ def compare(
 
     if not 0 < margin <= 100:
         raise SciagentError(f"margin {margin:g}: give points above 0, at most 100")
+    if seed < 0:
+        raise SciagentError(f"seed {seed}: a number of 0 or more")
     scored = [one for one in runs if isinstance(one, Scores)]
     rest = [run for one in runs if not isinstance(one, Scores) for run in _several(one)]
     if rest:
@@ -225,12 +232,16 @@ def _rubric(rubric: Rubric | Place, profile: str | None) -> Rubric:
     return read_rubric(os.fspath(rubric), profile, PROFILES, Path.cwd())
 
 
-def _sources(tasks: Sequence[Place], ledger: Place | None) -> Sources:
-    folders = tuple(Path(task).absolute() for task in tasks)
+def _sources(tasks: Place | Sequence[Place], ledger: Place | None, *, asks: bool) -> Sources:
+    """asks: a ledger that is not there yet is made; else there would be nothing to read."""
+    folders = tuple(Path(task).absolute() for task in ([tasks] if isinstance(tasks, str | os.PathLike) else tasks))
     for folder in folders:
         if not folder.is_dir():
             raise SciagentError("there is no such folder of tasks", path=folder)
-    return Sources(Path.cwd(), folders, Path(ledger).absolute() if ledger is not None else None)
+    recorded = Path(ledger).absolute() if ledger is not None else None
+    if recorded is not None and not recorded.is_dir() and (recorded.exists() or not asks):
+        raise SciagentError("there is no such folder of recorded verdicts", path=recorded)
+    return Sources(Path.cwd(), folders, recorded)
 
 
 def _calibrations(place: Place | None, sources: Sources) -> Calibrations:
@@ -243,6 +254,8 @@ def _identities(
     judge: str | JudgeIdentity | None, parameters: Mapping[str, JsonValue] | None
 ) -> tuple[JudgeIdentity, ...]:
     given = dict(parameters or {})
+    if judge is not None and not isinstance(judge, str | JudgeIdentity):
+        raise SciagentError(f"judge: write 'KIND:MODEL', such as 'openai:MODEL', not {one_line(repr(judge), 80)}")
     named = parse_judges(judge) if isinstance(judge, str) else (judge,) if judge is not None else ()
     if given and not named:
         raise SciagentError("parameters belong to a judge: name it with judge='KIND:MODEL'")

@@ -193,11 +193,12 @@ class Board:
 
     def _notes(self) -> Iterator[str]:
         """What to tell about how this session was judged, and how it scores."""
-        from ..judging.pump import ROOM
         from ..tasks import unfinished_tasks
 
         yield from self.state.notices
         if cut := sum(progress.cut for progress in self.state.asked):
+            from ..judging.pump import ROOM
+
             what = f"{counted(cut, 'answer')} cut at the judge's cap of output"
             yield f"{what}, asked for once more with {ROOM} times the room: raise max_output_tokens"
         tested = (self._by_nodeid[nodeid] for nodeid in self._tested() if nodeid in self._by_nodeid)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,17 @@ def test_failing_calls_are_errors_never_levels(cohort: Cohort, name: str) -> Non
         assert outcomes(cohort.pytest(*options("openai", server))) == {"passed": 4}
         assert len(server.requests) == 5  # every failed question once more
     assert first >= 5
+
+
+def test_answers_that_were_cut_and_asked_for_again_are_told(cohort: Cohort) -> None:
+    cohort.run(findings=1)
+    with Loopback(lambda r, n: Answer("{", end="max_tokens") if r["max_tokens"] == 8192 else good(r, n)) as server:
+        found = cohort.results(*options("anthropic", server), code=0)
+    asked = len(server.requests) // 2
+    assert asked > 1
+    told = f"{asked} answers cut at the judge's cap of output, asked for once more with 4 times the room: *"
+    assert [note for note in found["notes"] if fnmatch(note, told)]
+    assert found["spending"]["spent"]["calls"] == 2 * asked
 
 
 def test_a_check_that_fails_does_not_stop_the_asking(cohort: Cohort) -> None:

@@ -74,7 +74,9 @@ class Desk:
     def pump(self, server: Loopback, questions: Sequence[Question], kind: str = "openai", **given: Any) -> Progress:
         settings = {"timeout_s": 5.0, "max_retries": 1, **given.pop("client", {})}
         on_progress = given.pop("on_progress", lambda progress: None)
-        client = make_client(identity(kind), base_url=server.openai_url, api_key=None, **settings)
+        client = make_client(
+            identity(kind, given.pop("cap", None)), base_url=server.openai_url, api_key=None, **settings
+        )
         return pump(questions, client, Terms(**{"in_flight": 8, **given}), on_progress)
 
     def entry(self, n: int = 0) -> LedgerEntry:
@@ -91,8 +93,8 @@ class Desk:
         return verdict_from_entry(entry, criterion, self.case.quotes)
 
 
-def identity(kind: str) -> JudgeIdentity:
-    return JudgeIdentity(kind=kind, model="judge-model")
+def identity(kind: str, cap: int | None = None) -> JudgeIdentity:
+    return JudgeIdentity(kind=kind, model="judge-model", parameters={} if cap is None else {"max_output_tokens": cap})
 
 
 @pytest.fixture
@@ -214,6 +216,50 @@ def test_two_answers_of_the_wrong_form_are_the_end(desk: Desk, kind: str) -> Non
     assert (progress.done, progress.failed) == (2, 2)
     assert {(e.status, e.level) for e in desk.entries} == {("invalid", None)}
     assert len(desk.entries) == 2
+
+
+CUT = {"openai": Answer('{"z', end="length"), "anthropic": Answer('{"z', end="max_tokens")}
+
+
+def caps(server: Loopback) -> list[int | None]:
+    """The caps of output that were sent, call by call."""
+    return [r.json.get("max_completion_tokens", r.json.get("max_tokens")) for r in server.requests]
+
+
+@both
+def test_an_answer_that_is_cut_at_the_cap_is_asked_for_once_more_with_more_room(desk: Desk, kind: str) -> None:
+    with Loopback(lambda request, n: CUT[kind] if n == 1 else answer(1)) as server:
+        progress = desk.pump(server, desk.questions(1), kind, cap=50, price=Price(1.0, 1.0))
+        assert caps(server) == [50, 200]
+    assert (progress.done, progress.failed, progress.cut, progress.calls, progress.failed_calls) == (1, 0, 1, 2, 1)
+    entry = desk.entry()
+    assert (entry.status, entry.level) == ("assessed", 1.0)
+    assert (entry.usage.input_tokens, entry.usage.output_tokens) == (200, 40)
+    assert entry.cost_usd == pytest.approx(progress.cost_usd) == pytest.approx(240 / 1e6)
+
+
+@both
+@pytest.mark.parametrize(("refused", "tokens"), [(False, 200), (True, 100)], ids=["cut again", "refused"])
+def test_an_answer_that_stays_cut_is_no_level_and_stops_nothing(
+    desk: Desk, kind: str, refused: bool, tokens: int
+) -> None:
+    large = error(400, "max_tokens: too large for this model")
+    with Loopback(lambda request, n: large if refused and n % 2 == 0 else CUT[kind]) as server:
+        progress = desk.pump(server, desk.questions(2), kind, cap=50, price=Price(1.0, 1.0), in_flight=1)
+        assert caps(server) == [50, 200] * 2  # never a third time, and the next question is asked all the same
+    assert (progress.done, progress.failed, progress.fatal) == (2, 2, None)
+    assert [(e.status, e.level, e.usage.input_tokens) for e in desk.entries] == [("truncated", None, tokens)] * 2
+    assert sum(e.cost_usd or 0 for e in desk.entries) == pytest.approx(progress.cost_usd)
+
+
+def test_where_no_cap_was_sent_or_the_budget_is_spent_a_cut_answer_is_not_asked_for_again(desk: Desk) -> None:
+    with Loopback(lambda request, n: CUT["openai"]) as server:
+        assert desk.pump(server, desk.questions(1)).cut == 0
+        spent = desk.pump(
+            server, desk.questions(1), cap=50, price=Price(1.0, 1.0), budget=Budget(desk.root / "budget", max_calls=1)
+        )
+        assert (len(server.requests), spent.cut) == (2, 0)
+    assert desk.entry().status == "truncated"
 
 
 def html(words: str) -> Raw:

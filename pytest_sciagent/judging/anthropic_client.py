@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..models import JudgeIdentity, JudgeUsage
@@ -56,7 +57,7 @@ class AnthropicClient(SdkClient):
             shared[-1]["cache_control"] = {"type": "ephemeral"}
         request: dict[str, Any] = {
             "model": self.identity.model,
-            "max_tokens": given.max_output_tokens or DEFAULT_MAX_TOKENS,
+            "max_tokens": (given.max_output_tokens or DEFAULT_MAX_TOKENS) * prompt.room,
             # An empty block is refused by the API.
             "messages": [{"role": "user", "content": [*shared, {"type": "text", "text": prompt.last}]}],
         }
@@ -78,7 +79,7 @@ class AnthropicClient(SdkClient):
         if not isinstance(body.get("content"), list):
             return failed("provider_error", "the answer holds no content")
         if end in {"max_tokens", "model_context_window_exceeded"}:
-            return failed("truncated", f"cut short ({end})")
+            return replace(failed("truncated", f"cut short ({end})"), cut=end == "max_tokens")
         if end == "refusal":
             details = dict_or_empty(body.get("stop_details"))
             words = [str(details[name]) for name in ("category", "explanation") if details.get(name)]

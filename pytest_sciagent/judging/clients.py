@@ -56,6 +56,7 @@ class Prompt:
         parts: where the prompt asks several criteria, what `last` says of each, by criterion id.
         images: what is shown between `shared` and `last`.
         name: what a call is known by, as the ledger keys of its questions tell; never sent.
+        room: how many times the judge's cap of output the answer may take; above 1 where one was cut at the cap.
     """
 
     system: str
@@ -66,6 +67,7 @@ class Prompt:
     parts: dict[str, str] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
     name: str = ""
+    room: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Reply:
         fatal: no further call can succeed (key, permission, model, parameter, quota): stop at once.
         code: the reason code of a failure, where it tells more than the status (`content_filter`, `http_500`).
         lost: attempts that reached the provider and brought nothing back, so that they may be billed.
+        cut: the answer ended at the cap of output that was sent, so a larger one may help.
     """
 
     text: str | None
@@ -94,6 +97,7 @@ class Reply:
     fatal: bool = False
     code: str | None = None
     lost: int = 0
+    cut: bool = False
 
     def __post_init__(self) -> None:
         if (self.text is None) == (self.status == "assessed"):

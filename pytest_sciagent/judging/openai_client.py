@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..digest import sha256_bytes
@@ -64,7 +65,7 @@ class OpenAIClient(SdkClient):
         elif given.format == "json_object":
             request["response_format"] = {"type": "json_object"}
         if given.max_output_tokens is not None:
-            request["max_completion_tokens"] = given.max_output_tokens
+            request["max_completion_tokens"] = given.max_output_tokens * prompt.room
         if self._connection.base_url is None:
             # Keeps the prompts that share a prefix on the machines that hold it.
             prefix = f"{prompt.system}\0{prompt.shared}".encode("utf-8", "surrogatepass")
@@ -79,7 +80,8 @@ class OpenAIClient(SdkClient):
         if not message:
             return failed("provider_error", "the answer holds no message")
         if end == "length":
-            return failed("truncated", "cut at the output limit")
+            has_cap = self._parameters.max_output_tokens is not None
+            return replace(failed("truncated", "cut at the output limit"), cut=has_cap)
         if end == "content_filter":
             return failed("refused", "stopped by the content filter", code="content_filter")
         if refusal := message.get("refusal"):

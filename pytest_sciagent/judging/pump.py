@@ -26,6 +26,8 @@ MIN_ROUND_S = 1.0
 """Calls that are turned away within so many seconds were in flight together, and count as one."""
 MAX_TRIES = 4
 """How often a question is asked that the provider turns away each time, each time with all retries of the client."""
+ROOM = 4
+"""How many times the judge's cap of output an answer may take that is asked for again since it was cut at the cap."""
 _NOT_FAILED = frozenset({"assessed", "unverified", "budget"})
 """A call was answered, or there was none."""
 UNBILLED = frozenset({"rate_limited", "provider_error"})
@@ -38,7 +40,7 @@ class Progress:
     counts calls, which may ask several. `fatal`: why no further call can succeed.
 
     calls, failed_calls: all calls, and those that gave no usable answer to any of their questions; unpriced, uncounted:
-    calls without a known price, or whose tokens nobody told.
+    calls without a known price, or whose tokens nobody told. cut: answers that were asked for once more with more room.
     """
 
     total: int
@@ -50,6 +52,7 @@ class Progress:
     failed_calls: int = 0
     unpriced: int = 0
     uncounted: int = 0
+    cut: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
@@ -113,7 +116,8 @@ def pump(
     """Ask all `questions`, in the layout of the client's judge. The first call of each group goes alone, so that it
     warms the provider's prefix cache for the others. A provider that turns calls away has the number in flight halved,
     and success raises it again; a call that is turned away waits for its next turn. An answer of the wrong form is
-    asked for once more, with the reason; of several answers in one only those of the wrong form. After an answer that
+    asked for once more, with the reason; of several answers in one only those of the wrong form. One that was cut at
+    the cap of output is asked for once more with more room. After an answer that
     says no call can succeed, nothing more is asked; what is in flight is still recorded.
 
     Ctrl-C leaves at once; what was answered by then is recorded.
@@ -252,6 +256,8 @@ class _Pump:
         await self._pace.pause()
         if self._progress.fatal is None:
             answered = await self._ask(call, await self._prompt(call))
+            if answered.reply.cut:
+                answered = await self._with_room(answered)
             wrong = answered.only(invalid=True)
             if wrong.entries:
                 self._keep(answered.only(invalid=False))
@@ -287,6 +293,18 @@ class _Pump:
             question.context.keep(entry)
             self._progress.done += 1
             self._progress.failed += not entry.settles
+
+    async def _with_room(self, cut: _Answered) -> _Answered:
+        """Ask once more for an answer that was cut at the cap of output, with a larger cap; usage and cost of both
+        calls are kept. Where that brings none (a model may allow no larger cap), it stays the answer that was cut.
+        """
+        again = await self._ask(cut.call, replace(cut.call.prompt(), room=ROOM))
+        if again.reply.status == "budget":
+            return cut
+        self._progress.cut += 1
+        better, other = (cut, again) if again.reply.text is None else (again, cut)
+        entries = [_added(entry, more) for entry, more in zip(better.entries, other.entries, strict=True)]
+        return replace(better, entries=tuple(entries))
 
     async def _repaired(self, wrong: _Answered) -> _Answered:
         """Ask once more for what was of the wrong form; usage and cost of both calls are kept."""

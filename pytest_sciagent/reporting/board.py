@@ -196,6 +196,11 @@ class Board:
         from ..tasks import unfinished_tasks
 
         yield from self.state.notices
+        if cut := sum(progress.cut for progress in self.state.asked):
+            from ..judging.pump import ROOM
+
+            what = f"{counted(cut, 'answer')} cut at the judge's cap of output"
+            yield f"{what}, asked for once more with {ROOM} times the room: raise max_output_tokens"
         tested = (self._by_nodeid[nodeid] for nodeid in self._tested() if nodeid in self._by_nodeid)
         yield from unfinished_tasks(self.state.case_of(index).task for index in tested if index.state == "sound")
         for why, count in sorted(self._open_again.items()):

@@ -133,11 +133,11 @@ def _shown(one: Estimate, digits: int) -> tuple[str, str]:
 def _said(found: Ensemble) -> str:
     gain = found.gain.gain
     value, interval = _shown(gain, 2)
-    told = (
-        f"kappa of the weighted vote less that of the majority: {value} ({interval}), {counted(found.gain.n, 'label')}"
-    )
+    over = counted(found.gain.n, "label")
+    told = f"kappa of the weighted vote less that of the majority, over {over}: {value}"
     if gain.low is None or gain.high is None:
         return f"{told}; {found.gain.reason or 'whether weights help is open'}"
+    told = f"{told} ({interval})"
     if gain.low > 0:
         return f"{told}: weights help"
     return f"{told}: weights harm" if gain.high < 0 else f"{told}: that weights help is not shown"

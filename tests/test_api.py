@@ -172,6 +172,27 @@ def test_what_can_not_be_asked_is_told(cohort: Cohort) -> None:
         judge("runs", "openai:m", rubric="small", base_url="http://127.0.0.1:9", max_calls=0)
     with pytest.raises(SciagentError, match="has no identity"):
         judge("runs", Judge(), rubric="small")
+    with pytest.raises(SciagentError, match="name the judge to be asked"):
+        judge("runs", None, rubric="small")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("runs", "given", "message"),
+    [
+        ("runs", {"combine": "most"}, "combine 'most': choose from majority, median, strict, mean, weighted"),
+        ("runs", {"judge": 5}, "judge: write 'KIND:MODEL'.*not 5"),
+        ("runs", {"ledger": "nowhere"}, "nowhere: there is no such folder of recorded verdicts"),
+        ("runs", {"ledger": "pytest.ini"}, "pytest.ini: there is no such folder of recorded verdicts"),
+        ("runs", {"tasks": "nowhere"}, "nowhere: there is no such folder of tasks"),
+        ("r" * 5000, {}, "can't be searched for runs: File name too long"),
+        ("r\0", {}, "there is no such file or folder"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_can_not_be_scored_is_told(cohort: Cohort, runs: str, given: dict[str, Any], message: str) -> None:
+    cohort.run()
+    with pytest.raises(SciagentError, match=message):
+        score(runs, rubric="small", **given)
     with pytest.raises(SciagentError, match="choose item"):
         judge("runs", "openai:m", rubric="small", layout="pairs")
     denied = Raw(401, {"error": {"message": "no such key"}})

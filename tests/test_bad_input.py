@@ -259,6 +259,11 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
         "--sciagent-tasks nowhere: no such folder",
     ),
     # the ledger
+    "a ledger that is a file": (
+        run,
+        [*ONE_RUN, "--sciagent-ledger=pytest.ini"],
+        "--sciagent-ledger pytest.ini: not a folder",
+    ),
     "a broken line": (broken_work_line, ONE_RUN, "*a-1-b.jsonl:1: this ledger line can't be read; delete it to go on"),
     "a broken entry": (broken_work_entry, ONE_RUN, "*a-1-b.jsonl:1: *"),
     "a broken record": (broken_record, ONE_RUN, "*t1.json:*: not readable as JSON: *"),

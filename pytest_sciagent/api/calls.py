@@ -13,7 +13,7 @@ from ..errors import SciagentError
 from ..evaluation import Sources
 from ..evaluation.recorded import all_verdicts, answers_behind, judge_name, read_rubric, recorded_judge
 from ..evaluation.weights import poll_of
-from ..judging.draws import DEFAULT_RULE, Rule, parse_draws
+from ..judging.draws import DEFAULT_RULE, Rule, parse_draws, parse_rule
 from ..judging.identity import parse_judges
 from ..judging.judge import Judge
 from ..judging.panel import Poll
@@ -28,6 +28,7 @@ from ..reporting.words import Words
 from ..rubrics import DEFAULT_RUBRIC, with_profile
 from ..runs import Run
 from ..runs.discover import find_runs
+from ..text import one_line
 from .desk import Desk
 from .scores import Compared, Scores
 
@@ -63,7 +64,7 @@ def score(
     draws: int | str = 1,
     combine: Rule = DEFAULT_RULE,
     weights: Place | None = None,
-    tasks: Sequence[Place] = (),
+    tasks: Place | Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
     allow_late_rubric: bool = False,
@@ -90,7 +91,7 @@ def score(
         SciagentError: anything of this that can't be used, with what to do.
     """
     chosen = _rubric(rubric, profile)
-    sources = _sources(tasks, ledger)
+    sources = _sources(tasks, ledger, asks=False)
     calibrations = _calibrations(calibration, sources)
     poll = _poll(draws, combine, weights, chosen, sources)
     opened = open_runs(_paths(runs), sources, [chosen])
@@ -117,7 +118,7 @@ def judge(
     max_cost: float | None = None,
     price: str | None = None,
     in_flight: int = 8,
-    tasks: Sequence[Place] = (),
+    tasks: Place | Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
     allow_late_rubric: bool = False,
@@ -145,7 +146,7 @@ def judge(
         SciagentError: as `score`; a judge that can't be asked; a provider that says no call can succeed.
     """
     chosen = _rubric(rubric, profile)
-    sources = _sources(tasks, ledger)
+    sources = _sources(tasks, ledger, asks=True)
     calibrations = _calibrations(calibration, sources)
     desk = Desk(sources)
     poll = _poll(draws, combine, weights, chosen, sources)
@@ -153,6 +154,8 @@ def judge(
         whose = desk.own(judge, poll)
     else:
         named = _identities(judge, parameters)
+        if not named:
+            raise SciagentError("name the judge to be asked, as 'KIND:MODEL'; nobody is asked by score(runs)")
         whose = desk.provided(named, layout, poll, base_url, (max_calls, max_cost, price), in_flight)
     opened = open_runs(_paths(runs), sources, [chosen], record=desk.record)
     notes = late_notes(opened, [chosen], allowed=allow_late_rubric, option=_ALLOW_LATE)
@@ -170,7 +173,7 @@ def compare(
     rubric: Rubric | Place = DEFAULT_RUBRIC,
     profile: str | None = None,
     judge: str | JudgeIdentity | None = None,
-    tasks: Sequence[Place] = (),
+    tasks: Place | Sequence[Place] = (),
     ledger: Place | None = None,
     calibration: Place | None = None,
 ) -> Compared:
@@ -191,6 +194,8 @@ def compare(
 
     if not 0 < margin <= 100:
         raise SciagentError(f"margin {margin:g}: give points above 0, at most 100")
+    if seed < 0:
+        raise SciagentError(f"seed {seed}: a number of 0 or more")
     scored = [one for one in runs if isinstance(one, Scores)]
     rest = [run for one in runs if not isinstance(one, Scores) for run in _several(one)]
     if rest:
@@ -232,12 +237,16 @@ def _rubric(rubric: Rubric | Place, profile: str | None) -> Rubric:
     return read_rubric(os.fspath(rubric), profile, PROFILES, Path.cwd())
 
 
-def _sources(tasks: Sequence[Place], ledger: Place | None) -> Sources:
-    folders = tuple(Path(task).absolute() for task in tasks)
+def _sources(tasks: Place | Sequence[Place], ledger: Place | None, *, asks: bool) -> Sources:
+    """asks: a ledger that is not there yet is made; else there would be nothing to read."""
+    folders = tuple(Path(task).absolute() for task in ([tasks] if isinstance(tasks, str | os.PathLike) else tasks))
     for folder in folders:
         if not folder.is_dir():
             raise SciagentError("there is no such folder of tasks", path=folder)
-    return Sources(Path.cwd(), folders, Path(ledger).absolute() if ledger is not None else None)
+    recorded = Path(ledger).absolute() if ledger is not None else None
+    if recorded is not None and not recorded.is_dir() and (recorded.exists() or not asks):
+        raise SciagentError("there is no such folder of recorded verdicts", path=recorded)
+    return Sources(Path.cwd(), folders, recorded)
 
 
 def _calibrations(place: Place | None, sources: Sources) -> Calibrations:
@@ -246,13 +255,15 @@ def _calibrations(place: Place | None, sources: Sources) -> Calibrations:
 
 def _poll(draws: int | str, rule: Rule, weights: Place | None, rubric: Rubric, sources: Sources) -> Poll:
     path = Path(weights).absolute() if weights is not None else None
-    return poll_of(parse_draws(str(draws)), rule, path, [rubric], sources.templates)
+    return poll_of(parse_draws(str(draws)), parse_rule(rule), path, [rubric], sources.templates)
 
 
 def _identities(
     judge: str | JudgeIdentity | None, parameters: Mapping[str, JsonValue] | None
 ) -> tuple[JudgeIdentity, ...]:
     given = dict(parameters or {})
+    if judge is not None and not isinstance(judge, str | JudgeIdentity):
+        raise SciagentError(f"judge: write 'KIND:MODEL', such as 'openai:MODEL', not {one_line(repr(judge), 80)}")
     named = parse_judges(judge) if isinstance(judge, str) else (judge,) if judge is not None else ()
     if given and not named:
         raise SciagentError("parameters belong to a judge: name it with judge='KIND:MODEL'")

@@ -127,6 +127,17 @@ class Values:
         texts = self.words(name) if self._options[name].kind == "words" else (self.text(name),)
         return tuple(self._folder(name, text) for text in texts if text is not None)
 
+    def folder_to_be(self, name: str) -> Path | None:
+        """A folder that may not be there yet.
+
+        Raises:
+            pytest.UsageError: something else is in its place.
+        """
+        folder = self.path(name)
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise pytest.UsageError(f"{self.spelled(name)} {self.text(name)}: not a folder")
+        return folder
+
     def _folder(self, name: str, text: str) -> Path:
         folder = self.place(name, text)
         if not folder.is_dir():

@@ -212,7 +212,7 @@ def read_options(config: pytest.Config) -> Options:
         judge_parameters=given.words("judge_param") if judge is not None else (),
         base_urls=given.words("base_url"),
         how=read_judge_options(given),
-        ledger=given.path("ledger"),
+        ledger=given.folder_to_be("ledger"),
         mode=next((known for known in MODES if known == mode), None),
         panel=read_panel(given),
         in_flight=given.count("in_flight") or DEFAULT_IN_FLIGHT,

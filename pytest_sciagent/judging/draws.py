@@ -19,6 +19,18 @@ MOST_DRAWS = 20
 _DRAWS = re.compile(r"auto(?::(?P<most>[0-9]{1,3}))?|(?P<fixed>[0-9]{1,3})")
 
 
+def parse_rule(text: str) -> Rule:
+    """The rule called `text`.
+
+    Raises:
+        SciagentError: there is none.
+    """
+    found = next((rule for rule in RULES if rule == text), None)
+    if found is None:
+        raise SciagentError(f"combine {text!r}: choose from {', '.join(RULES)}")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Draws:
     """Each judge answers a question `least` times; where those answers differ, up to `most` times."""

@@ -22,8 +22,12 @@ def find_runs(path: Path) -> list[Path]:
     Raises:
         SciagentError: `path` does not exist, is another kind of file, or lies inside `output/` or `logs/` of a run.
     """
-    if not path.exists():
-        raise SciagentError("there is no such file or folder", path=path)
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that nothing can have
+        raise SciagentError("there is no such file or folder", path=path) from None
+    except OSError as error:
+        raise SciagentError(f"can't be searched for runs: {error.strerror}", path=path) from None
     _check_outside(path)
     if path.name == MANIFEST and not path.is_dir():
         return [path.parent]

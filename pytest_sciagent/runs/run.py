@@ -33,7 +33,7 @@ class Run:
         """
         try:
             text = read_file(path, MANIFEST, MAX_BYTES).decode("utf-8")
-        except (UnsafeFile, OSError, UnicodeDecodeError) as error:
+        except (UnsafeFile, OSError, ValueError) as error:  # ValueError: not UTF-8, or a name that nothing can have
             raise SciagentError(f"no readable {MANIFEST}: {error}", path=path) from None
         return cls(path, parse_json(text, RunManifest, path / MANIFEST))
 

@@ -356,6 +356,11 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
         [*ONE_RUN, "--sciagent-json=runs"],
         "--sciagent-json runs: a file can't be written there",
     ),
+    "JSON into a run": (
+        run,
+        [*ONE_RUN, "--sciagent-json=runs/alpha/t1/output/new/x.json"],
+        "--sciagent-json runs/alpha/t1/output/new/x.json: lies in the frozen run *alpha/t1, which nothing may be added to",
+    ),
     "JSON below a file": (
         run,
         [*ONE_RUN, "--sciagent-json=pytest.ini/a/b.json"],

@@ -216,3 +216,14 @@ def test_another_shell_is_bad_input(folder: Path) -> None:
     code, out, err = sciagent("completion", "tcsh")
     assert (code, out) == (4, "")
     assert all(shell in err for shell in ("bash", "zsh", "fish"))
+
+
+def test_init_leaves_a_frozen_run_as_it_is(pytester: pytest.Pytester) -> None:
+    run = Cohort(pytester).run()
+    before = sorted(run.rglob("*"))
+    code, _, err = sciagent("init", run / "output")
+    assert (code, err) == (
+        4,
+        f"sciagent: {run}: is a frozen run, which nothing may be added to: name the repository above it\n",
+    )
+    assert sorted(run.rglob("*")) == before

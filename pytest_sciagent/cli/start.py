@@ -36,9 +36,13 @@ def init(folder: Path, parts: tuple[str, ...], min_score: float) -> None:
         sciagent init
         sciagent init my-repository --only workflow
     """
+    from ..collection.paths import enclosing_run
     from ..ledger.store import write_atomically
     from .settings import find_settings
 
+    run = enclosing_run(folder.absolute())
+    if run is not None:
+        raise SciagentError("is a frozen run, which nothing may be added to: name the repository above it", path=run)
     chosen = parts or PARTS
     texts = {folder / name: _template(part) for part, name in _FILES.items() if part in chosen}
     config = _template("config").replace("@MIN_SCORE@", f"{min_score:g}")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .paths import enclosing_run
+
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
@@ -77,4 +79,7 @@ def _new_file(base: Path, path: str, option: str) -> Path:
     above = next(folder for folder in file.parents if folder.exists())
     if file.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
         raise pytest.UsageError(f"{option} {path}: a file can't be written there")
+    run = enclosing_run(file.parent)
+    if run is not None:
+        raise pytest.UsageError(f"{option} {path}: lies in the frozen run {run}, which nothing may be added to")
     return file

@@ -359,7 +359,7 @@ SITUATIONS: dict[str, tuple[Prepare, list[str], str]] = {
     "JSON into a run": (
         run,
         [*ONE_RUN, "--sciagent-json=runs/alpha/t1/output/new/x.json"],
-        "--sciagent-json runs/alpha/t1/output/new/x.json: lies in the frozen run *alpha/t1, which nothing may be added to",
+        "--sciagent-json runs/alpha/t1/output/new/x.json: lies in the frozen run *alpha/t1, which nothing may be *",
     ),
     "JSON below a file": (
         run,

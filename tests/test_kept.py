@@ -176,15 +176,16 @@ def test_a_run_whose_reader_was_stopped_is_not_kept_whatever_is_said(
 ) -> None:
     """What counts is that a reader was stopped, not that somebody speaks of it."""
     monkeypatch.setattr(sample, "answer", lambda level: {**answer(level), "rationale": "The reader was stopped."})
-    array = BytesIO()
-    np.save(array, np.arange(3.0))
-    names = [f"results/a{n}.npy" for n in range(3)]
-    cited = ", ".join(f"`output/{name}`" for name in names)
+    arrays = {}
+    for n in range(3):  # of other content each: what is the same is read once
+        np.save(written := BytesIO(), np.arange(3.0) + n)
+        arrays[f"results/a{n}.npy"] = written.getvalue()
+    cited = ", ".join(f"`output/{name}`" for name in arrays)
     cohort.run(
         "arrays",
         findings=1,
         report=report_text(1).replace("from `", f"from {cited} and `"),
-        files=dict.fromkeys(names, array.getvalue()),
+        files=arrays,
     )
     cohort.run("words", findings=1)
     cohort.record()

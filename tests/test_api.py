@@ -179,7 +179,7 @@ def test_what_can_not_be_asked_is_told(cohort: Cohort) -> None:
 @pytest.mark.parametrize(
     ("runs", "given", "message"),
     [
-        ("runs", {"combine": "most"}, "combine 'most': choose from majority, median, strict, mean"),
+        ("runs", {"combine": "most"}, "combine 'most': choose from majority, median, strict, mean, weighted"),
         ("runs", {"judge": 5}, "judge: write 'KIND:MODEL'.*not 5"),
         ("runs", {"ledger": "nowhere"}, "nowhere: there is no such folder of recorded verdicts"),
         ("runs", {"ledger": "pytest.ini"}, "pytest.ini: there is no such folder of recorded verdicts"),

@@ -60,7 +60,6 @@ def test_the_twin_does_the_same(cohort: Cohort, option: object) -> None:
     others = {"judge": JUDGE[1], "rerun": "true", **({"combine": "weighted"} if option.name == "weights" else {})}
     lines = [f"sciagent_{name} = {text}" for name, text in others.items() if name != option.name]
     plain = read(cohort, lines, [])
-    lines += ["sciagent_combine = weighted"] if option.name == "weights" else []  # which needs weights
     by_option = read(cohort, lines, [option.flag if value is None else f"{option.flag}={value}"])
     by_file = read(cohort, [*lines, f"{option.key} = {value or 'true'}"], [])
     assert by_option == by_file

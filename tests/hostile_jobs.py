@@ -7,6 +7,7 @@ A job is a line of JSON on standard input, what came of it a line on standard ou
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -82,6 +83,8 @@ def _serve() -> None:
         job = json.loads(line)
         if job["warm"]:
             print(json.dumps(_work(Path(job["folder"]), job["commands"])), flush=True)
+            gc.collect()
+            gc.freeze()  # what is imported is there for good: no child looks through it, and so copies it, for garbage
             continue
         answer, told = os.pipe()
         child = os.fork()

@@ -6,13 +6,12 @@ them (`ledger.trusted_files`). What failed, and what could turn out otherwise an
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError, model_validator
 
 from ..digest import sha256_bytes
+from ..evidence.sandbox import interpreter
 from ..ledger.trusted_files import KeptFiles
 from ..models import Model, Rubric, Verdict
 from ..models.base import Sha256
@@ -157,17 +157,9 @@ def _environment(environ: Mapping[str, str]) -> str:
 def _program() -> str:
     """The digest of this program's files, of Python and the machine, and of all that is installed: a task's scripts may
     import any of it, and so may the libraries that artifacts are read with."""
-    found: list[object] = [sys.version, sys.flags.optimize, sys.platform, platform.release(), platform.machine()]
-    found += sorted(_installed(sys.path))
+    found: list[object] = [interpreter(), sys.flags.optimize, platform.release(), platform.machine()]
     for folder, folders, names in os.walk(_PACKAGE):
         folders[:] = [name for name in folders if name != "__pycache__"]
         paths = (Path(folder) / name for name in names)
         found += ([str(path), sha256_bytes(path.read_bytes())] for path in paths)
     return sha256_bytes(json.dumps(sorted(map(str, found))).encode())
-
-
-def _installed(folders: Iterable[str]) -> Iterator[str]:
-    """Name and version of each distribution, as the folders of their metadata are named."""
-    for folder in set(folders):
-        with contextlib.suppress(OSError):
-            yield from (path.name for path in Path(folder).iterdir() if path.suffix in (".dist-info", ".egg-info"))

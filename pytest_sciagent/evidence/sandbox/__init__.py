@@ -17,6 +17,7 @@ end with an error: `returncode` and `stderr` say so. The others end it from outs
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -97,8 +98,10 @@ def isolation_available() -> str:
 @functools.cache
 def interpreter() -> str:
     """What Python scripts run by, and which versions they may import: what their answers follow from beside inputs."""
-    folders = (Path(folder) for folder in sys.path)
-    installed = {path.name for folder in folders for path in folder.glob("*.*-info")}
+    installed: set[str] = set()  # name and version of each distribution, as the folders of their metadata are named
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            installed |= {p.name for p in Path(folder).iterdir() if p.suffix in (".dist-info", ".egg-info")}
     return json.dumps([sys.version, sys.platform, sorted(installed)])
 
 

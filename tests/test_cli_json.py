@@ -17,6 +17,7 @@ from test_cli_help import COMMANDS
 JUDGE = "--judge=handoff:tester"
 RUBRIC = "--rubric=small"
 PLURAL_OF_ONE = re.compile(r"(?<![\d.,-])1 (?!(?:is|was|has)\b)(?:[a-z]+ )?[a-z]+(?<![su])s\b")
+TITLE = "series 1 rises"  # of a finding: its author's words
 OTHERS = {
     "writes files, or a script": ("init", "completion"),
     "writes runs and records, or serves a page": ("run", "release", "revise", "guide", "probe", "label"),
@@ -155,5 +156,5 @@ def test_one_thing_is_told_in_the_singular(pytester: pytest.Pytester) -> None:
         args, _ = CALLS[name]
         _, out, err = cohort.sciagent(*name.split(), *args)
         told += [out, err]
-    wrong = [line for text in told for line in text.splitlines() if PLURAL_OF_ONE.search(line)]
+    wrong = [line for text in told for line in text.splitlines() if PLURAL_OF_ONE.search(line.replace(TITLE, ""))]
     assert wrong == []

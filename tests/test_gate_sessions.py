@@ -228,8 +228,8 @@ def test_the_help_tells_of_the_gates(cohort: Cohort) -> None:
     for name in (*EVERY, "min_executed", "min_tested", "baseline", "margin", "no_fall", "allow_mixed"):
         assert f"--sciagent-{name.replace('_', '-')}" in text
         assert f"sciagent_{name}" in text
-    assert "1 a criterion fails (or a gate is not met)" in text
-    assert "10 a gate can't be decided (inconclusive)" in text
+    assert "1 a criterion fails or errs; with gates: one is not met" in text
+    assert "10 a gate is inconclusive" in text
 
 
 def test_the_cost_of_a_run_is_that_of_the_answers_behind_it(one: Cohort) -> None:

@@ -65,6 +65,18 @@ def test_screenshots_of_cohort_run_and_filtered_view(tab: Tab, report: Path, tmp
     _screenshot(page, tmp_path / "filtered.png")
 
 
+@pytest.mark.parametrize("width", [1600, 1180, 760, 390])
+def test_nothing_stands_out_of_its_box(tab: Tab, report: Path, width: int) -> None:
+    page = tab.open(report)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.click("#open-all")
+    wide = page.locator(".card, .group-head, .finding-head, .score-row, summary, .axis").evaluate_all(
+        "boxes => boxes.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.className + ': ' + b.innerText)"
+    )
+    assert wide == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_filters_show_what_fits_and_keep_it_in_the_address(tab: Tab, report: Path) -> None:
     page = tab.open(report)
     all_items = page.locator("details.item")

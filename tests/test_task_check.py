@@ -114,7 +114,7 @@ def test_hashes_are_registered_anew(task: Path) -> None:
     assert told(task)[0] == 1
     code, out, _ = sciagent("task", "hash", str(task))
     assert code == 0
-    assert "1 files" in out
+    assert "registered: 1 file in" in out
     assert told(task)[0] == 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...text import counted
@@ -106,7 +105,7 @@ def cohort_view(results: Results, tally: Tally, material: Material, baseline: st
     return CohortView(
         title=_title(results),
         facts=tuple(_facts(results, words)),
-        decision=None if results.decision is None else _gate(_of_all(results.decision, results.decisions), words),
+        decision=None if results.decision is None else _gate(results.decision, words),
         gates=tuple(_gate(decision, words) for decision in results.decisions),
         incomplete=words.line(results.incomplete or "", 400),
         systems=tuple(_systems(results, names, [id for id, _ in dimensions], tally, material)),
@@ -143,11 +142,6 @@ def _facts(results: Results, words: Words) -> Iterable[tuple[str, str]]:
     yield BELIEVED, words.line(results.believed.sentence, 400)
     for line in agreement_line(results.verdicts):
         yield "Votes", words.line(line.removeprefix("votes: "), 300)
-
-
-def _of_all(decision: Decision, decisions: Sequence[Decision]) -> Decision:
-    """The decision of all gates as it stands alone: "of the gates, 2 of 8 not met"; one gate's is its own."""
-    return decision if len(decisions) < 2 else replace(decision, sentence=f"of the gates, {decision.sentence}")
 
 
 def _gate(decision: Decision, words: Words) -> GateView:

@@ -182,6 +182,22 @@ def failing_task(cohort: Cohort) -> dict[str, Any]:
     return {"rationale": "the same", "finding": "finding_1", **same, "values": [stated]}
 
 
+def test_of_a_reference_that_nobody_has_written_no_judge_is_asked(cohort: Cohort) -> None:
+    """A card as `sciagent task new` leaves it is missed by every run: points would be lost by nobody's fault."""
+    failing_task(cohort)
+    path = cohort.root / "tasks/t1/hidden/reference.yaml"
+    written = path.read_text("utf-8")
+    cohort.run(findings=1)
+    export = ("ledger", "export", "runs", "--as=me", "--rubric=small", "-o", "out.jsonl")
+    for text, asked in ((written, True), (written.replace("the series", "REPLACE"), False)):
+        path.write_text(text, "utf-8")
+        code, _, err = cohort.sciagent(*export)
+        assert code == 0
+        assert ("hidden/reference.yaml still says REPLACE" in err) is not asked
+        asks = [json.loads(line)["asks"] for line in (cohort.root / "out.jsonl").read_text("utf-8").splitlines()]
+        assert any(ask["criteria"] == ["target.A"] for ask in asks) is asked
+
+
 @pytest.mark.parametrize("extra", [[], ["-n1"]], ids=["n0", "n1"])
 def test_failing_scripts_of_the_task_are_told(cohort: Cohort, extra: list[str]) -> None:
     about = {"target": failing_task(cohort), "plan": {"rationale": "none", "plans": []}}

@@ -74,7 +74,7 @@ class AboutRun:
             answer = self._answer(grouping, judge, GroupingAnswer)
             groups = complete_groups(answer, ids) if answer is not None else None
         targets: dict[str, float | None] | None = None
-        if self.task is not None and self.task.cards:
+        if self.task is not None and self.task.reference:
             matches = self.matches(judge)
             targets = {
                 card.id: None if match is None else target_level(match, card, findings) for card, match in matches

@@ -176,7 +176,7 @@ class Questions:
         """For each reference card, which finding matches it."""
         if self.task is None or not self.report.findings:
             return []
-        return [(card, self._target(card)) for card in self.task.cards]
+        return [(card, self._target(card)) for card in self.task.reference]
 
     def _target(self, card: Card) -> Request:
         findings = self.report.findings

@@ -57,6 +57,11 @@ class Task:
         words = (json.dumps(self.manifest.as_json()), self.objective, self.data_guide)
         if any(PLACEHOLDER in text for text in words):
             return f"task {self.id} still says {PLACEHOLDER}, also to judges; what is left: sciagent task check {self.id}"
+        if self.cards and not self.reference:
+            return (
+                f"task {self.id}: hidden/reference.yaml still says {PLACEHOLDER}, so nobody is asked what matches it and "
+                f"target stays open; what is left: sciagent task check {self.id}"
+            )
         return None
 
     def data_problems(self) -> Iterator[str]:
@@ -111,6 +116,12 @@ class Task:
         """The hidden reference findings; none where the task has no reference."""
         path = self.path / "hidden" / "reference.yaml"
         return load_yaml(path, Reference).cards if is_there(path) else ()
+
+    @cached_property
+    def reference(self) -> tuple[Card, ...]:
+        """The cards that judges are asked about: none while a card holds a placeholder, which nobody can have found."""
+        unwritten = any(PLACEHOLDER in json.dumps(card.as_json()) for card in self.cards)
+        return () if unwritten else self.cards
 
     @cached_property
     def prior_art(self) -> PriorArt | None:

@@ -75,6 +75,11 @@ def decided(
     return CheckResult("decided", reason, reason_code, level, facts, citations)
 
 
+NOT_RECALCULATED = (
+    "waits for the answers about numbers of this run (its plan and target questions); its own question comes after them"
+)
+
+
 def waiting(reason: str) -> CheckResult:
     """No level yet: an answer that the facts need is not recorded."""
     return CheckResult("waiting", reason, "unrecorded")

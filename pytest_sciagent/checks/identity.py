@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from ..models import Citation
 from ..text import one_line
-from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
+from .base import NOT_RECALCULATED, Check, CheckContext, CheckResult, decided, not_assessed, waiting
 from .looked import unlinked
 from .scope import Scope, scope_of
 from .times import LogEntry, log_entries, script_name
@@ -77,7 +77,7 @@ def execution_receipt(context: CheckContext) -> CheckResult:
         reason = f"{what}; a recomputation from the task's data supports it."
         return decided(1, reason, "executed_and_recomputed", facts, (source, result))
     if found is not None and not found.known:
-        return waiting("what could be recalculated from the task's data is not recorded")
+        return waiting(NOT_RECALCULATED)
     why = "could not be made" if found is None or not found.numbers else "does not confirm it"
     return decided(0.5, f"{what}; a recomputation from the task's data {why}.", "executed", facts, (source, result))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from ..text import counted
-from .base import Check, CheckContext, CheckResult, decided, waiting
+from .base import NOT_RECALCULATED, Check, CheckContext, CheckResult, decided, waiting
 
 UNCONFIRMED_MOST = 0.5
 """Without a number confirmed from the task's data a judge's reading alone earns no full level."""
@@ -35,7 +35,7 @@ def _bounded(context: CheckContext, roles: tuple[str, ...], word: str) -> CheckR
         reason = f"the task's data refute the {word} number {worst.asserted}: {worst.detail}"
         return decided(0.0, reason, "refuted", facts)
     if not found.known:
-        return waiting("what could be recalculated from the task's data is not recorded")
+        return waiting(NOT_RECALCULATED)
     confirmed = [n for role in roles for n in found.of(role, "confirmed")]
     if not numbers:
         facts["note"] = "no number of this finding could be recalculated from the task's data by the operations at hand"

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+"""Without a plugin that only this project's own tests need: it imports hypothesis at the end of every session."""
 SERIAL = [*PYTEST, "-p", "no:xdist"]
 AIMS = {"to bare": 0.7, "to parametrised": 0.6, "memory": 1.3, "exponent": 1.05, "peers": 3.0, "live": 1.0}
 

@@ -12,6 +12,10 @@ import pytest
 import sample
 from sample import Cohort, answer, outcomes, report_text
 
+from pytest_sciagent.errors import SciagentError
+from pytest_sciagent.ledger import Ledger, write_record
+from pytest_sciagent.runs import Run
+
 KEPT = Path(".sciagent/cache/verdicts")
 SESSION = ("--sciagent-run=runs", "--sciagent-json=x.json")
 
@@ -188,3 +192,22 @@ def test_a_run_whose_reader_was_stopped_is_not_kept_whatever_is_said(
     for seconds, kept in (("1e-9", 1), ("60", 2)):
         cohort.pytest(*SESSION, f"--sciagent-reading-seconds={seconds}")
         assert len(list((cohort.root / KEPT).iterdir())) == kept
+
+
+def test_answers_that_were_let_go_are_read_again_while_they_are_the_same(cohort: Cohort) -> None:
+    manifest = Run.load(cohort.run()).manifest
+    cohort.record()
+    folder = cohort.root / "verdicts"
+    whole = Ledger.load(folder, manifest)
+    known = Ledger.load(folder, manifest)
+    known.release()
+    assert known.count == whole.count > 0
+    assert known.entries == whole.entries
+    known.release()
+    known.add(whole.entries[0].model_copy(update={"key": "0" * 64}))
+    known.release()  # what came in is in no record: it stays
+    assert known.get("0" * 64) is not None
+    whole.release()
+    write_record(folder, manifest, known.entries)
+    with pytest.raises(SciagentError, match="has changed since it was read"):
+        whole.get("0" * 64)

@@ -16,6 +16,7 @@ from loopback import Answer, Loopback, Raw
 from sample import UNUSED, Cohort
 from test_live_judge import good, options, record_of, wait_for
 
+from pytest_sciagent.evaluation.recorded import Replayed
 from pytest_sciagent.models import JudgeIdentity, JudgeUsage, LedgerEntry
 from pytest_sciagent.reporting.spending import saved_by
 
@@ -256,11 +257,12 @@ def entry(number: int, usage: tuple[int, int, int] | None, cost: float | None) -
     ),
     st.randoms(),
 )
-def test_the_sums_do_not_depend_on_the_order(told: list[Any], drawn: Any) -> None:
+def test_the_sums_do_not_depend_on_the_order_or_on_the_runs(told: list[Any], drawn: Any) -> None:
     entries = [entry(number, usage, cost) for number, (usage, cost) in enumerate(told)]
-    found = saved_by(entries)
+    found = saved_by([Replayed.of(entries)])
     drawn.shuffle(entries)
-    assert saved_by(entries) == found
+    cut = drawn.randint(0, len(entries))
+    assert saved_by([Replayed.of(entries[:cut]), Replayed.of(entries[cut:])]) == found
     assert found.answers - found.answers_without_tokens == sum(usage is not None for usage, _ in told)
     assert found.input_tokens == sum(usage[0] for usage, _ in told if usage is not None)
     assert found.answers - found.answers_without_cost == sum(cost is not None for _, cost in told)

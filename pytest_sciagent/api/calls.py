@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from ..errors import SciagentError
 from ..evaluation import Sources
-from ..evaluation.recorded import all_verdicts, answers_behind, judge_name, read_rubric, recorded_judge
+from ..evaluation.recorded import Replayed, all_verdicts, answers_behind, judge_name, read_rubric, recorded_judge
 from ..evaluation.weights import poll_of
 from ..judging.draws import DEFAULT_RULE, Rule, parse_draws, parse_rule
 from ..judging.identity import parse_judges
@@ -296,7 +296,7 @@ def _add_up(
         judge=whose.identity,
         incomplete=f"{', '.join(tampered)} can't be scored: tampered" if tampered else None,
         notes=notes,
-        spending=Spending(spent, saved_by(entry for entry in behind if entry.key not in fresh)),
+        spending=Spending(spent, saved_by([Replayed.of(entry for entry in behind if entry.key not in fresh)])),
         validity=calibrations.validity(whose.identity, rubric),
     )
     name = judge_name(whose.identity) if whose.identity is not None else None
@@ -313,4 +313,4 @@ def _run(run: OpenRun, rubric: Rubric, whose: Judge, words: Words) -> tuple[RunR
     if run.case is None:
         return result, ()
     answers = answers_behind(run.case, verdicts.values(), whose)
-    return completed(result, run.case, answers, whose, words.mask), answers
+    return completed(result, run.case, Replayed.of(answers).costs, whose, words.mask), answers

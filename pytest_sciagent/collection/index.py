@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import SciagentError
-from ..findings import RULES, parse_findings
+from ..findings import RULES, registered
 from ..layout import MANIFEST
 from ..runs import Run, UnsafeFile
 from ..text import one_line, safe_name
@@ -89,7 +89,7 @@ def index_run(path: Path, rootdir: Path) -> RunIndex:
     if manifest.report is None:
         return RunIndex(*common, "undelivered", ("the run delivered no report",))
     try:
-        report = parse_findings(run)
+        report = registered(run)
     except UnsafeFile as error:
         return RunIndex(*common, "undelivered", (f"the report can't be read: {one_line(str(error), 300)}",))
     notes = tuple(one_line(n, 300) for n in report.notes[:20])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..evaluation.kept import KeptRun, VerdictKey
+    from ..evaluation.recorded import Replayed
     from ..ledger.trusted_files import KeptFiles
     from ..models import Verdict
     from ..scoring import RunFacts
@@ -30,8 +31,10 @@ class Keeping:
         self._own: set[str] = set()
 
     def begin(self, index: RunIndex) -> None:
-        """Look at what the verdicts of a run follow from, before any of it is read: it may change meanwhile."""
-        self._basis(index)
+        """Look at what the verdicts of a run follow from, before any of it is read: it may change meanwhile. Where they
+        were kept, nobody needs the recorded answers any more."""
+        if self._run(index) is not None:
+            self._state.case_of(index).ledger.release()
 
     def leave_out(self, index: RunIndex) -> None:
         """Keep nothing of a run: a judge fixture of the user's own decides about it."""
@@ -52,7 +55,12 @@ class Keeping:
         return run if run is not None and self.verdicts_of(index) == shown else None
 
     def keep(
-        self, index: RunIndex, shown: Mapping[VerdictKey, Verdict], facts: RunFacts, answers: Iterable[str]
+        self,
+        index: RunIndex,
+        shown: Mapping[VerdictKey, Verdict],
+        facts: RunFacts,
+        replayed: Replayed,
+        again: Iterable[str],
     ) -> None:
         """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, no reader was
         stopped, what it follows from is what it was when the session began, and nobody but the session's judge has
@@ -70,7 +78,7 @@ class Keeping:
         if basis is None or self._files is None or shown.keys() != self._expected(index):
             return
         if basis == self._look(index):
-            write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, answers))
+            write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, replayed, again))
 
     def _expected(self, index: RunIndex) -> set[VerdictKey]:
         criteria = [criterion for rubric in self._state.rubrics_of(index) for criterion in rubric.criteria]

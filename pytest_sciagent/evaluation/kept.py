@@ -22,10 +22,10 @@ from ..digest import sha256_bytes
 from ..evidence.sandbox import interpreter
 from ..ledger.trusted_files import KeptFiles
 from ..models import Model, Rubric, Verdict
-from ..models.base import Sha256
 from ..models.sharing import share
 from ..runs.files import walk
 from ..scoring import RunFacts
+from .recorded import Replayed
 
 if TYPE_CHECKING:
     from ..tasks import Task
@@ -42,22 +42,29 @@ _VARIABLES = re.compile(
 
 
 class KeptRun(Model):
-    """All verdicts of a run's rubrics, what is known about it as a whole, and the answers that it was judged by."""
+    """All verdicts of a run's rubrics, and what is known about it as a whole.
+
+    replayed: of the answers that it was judged by. open_again: why questions about it are open that were answered in
+    another form (`open_again_about_run`).
+    """
 
     verdicts: tuple[Verdict, ...]
     groups: tuple[tuple[str, ...], ...] | None
     targets: dict[str, float | None] | None
     refuted: dict[str, bool | None] | None
     refuted_quotes: dict[str, tuple[str, ...] | None] | None
-    answers: tuple[Sha256, ...]
+    replayed: Replayed
+    open_again: tuple[str, ...]
 
     @model_validator(mode="after")
     def _share(self) -> KeptRun:
         share(self.verdicts, "judge", "anchors")
+        share(citation for verdict in self.verdicts for citation in verdict.citations)
+        share(verdict.receipt for verdict in self.verdicts if verdict.receipt is not None)
         return self
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict], facts: RunFacts, answers: Iterable[str]) -> KeptRun:
+    def of(cls, verdicts: Iterable[Verdict], facts: RunFacts, replayed: Replayed, again: Iterable[str]) -> KeptRun:
         return cls.model_validate(
             {
                 "verdicts": tuple(verdicts),
@@ -65,7 +72,8 @@ class KeptRun(Model):
                 "targets": facts.targets,
                 "refuted": facts.refuted,
                 "refuted_quotes": facts.refuted_quotes,
-                "answers": tuple(answers),
+                "replayed": replayed,
+                "open_again": tuple(again),
             }
         )
 

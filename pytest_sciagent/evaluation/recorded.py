@@ -11,7 +11,7 @@ from ..errors import SciagentError
 from ..judging.judge import Judge, RecordedJudge
 from ..judging.panel import ASKED_ONCE, Poll, convene, identities_of
 from ..ledger import Ledger
-from ..models import JudgeIdentity, LedgerEntry, Rubric, Verdict
+from ..models import JudgeIdentity, LedgerEntry, Model, Rubric, Verdict
 from ..rubrics import load_rubric, with_profile
 from .case import Case
 
@@ -111,8 +111,8 @@ def all_verdicts(case: Case, rubric: Rubric, judge: Judge) -> dict[tuple[str, st
     return verdicts
 
 
-def answer_keys(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[str, ...]:
-    """The keys of the answers that a run was judged by, those about the whole run included."""
+def answers_behind(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[LedgerEntry, ...]:
+    """The recorded answers that a run was judged by, those about the whole run included."""
     verdicts = list(verdicts)
     keys = {verdict.key for verdict in verdicts if verdict.key is not None}
     keys |= {vote.key for verdict in verdicts for vote in verdict.votes if vote.key is not None}
@@ -121,10 +121,30 @@ def answer_keys(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[
     if case.canary:
         canaries = [case.questions.canary(finding) for finding in case.report.findings]
         keys |= {canary.key(member) for member in members for canary in canaries}
-    return tuple(sorted(keys))
+    return tuple(entry for key in sorted(keys) if (entry := case.ledger.get(key)) is not None)
 
 
-def answers_behind(case: Case, verdicts: Iterable[Verdict], judge: Judge) -> tuple[LedgerEntry, ...]:
-    """The recorded answers that a run was judged by."""
-    keys = answer_keys(case, verdicts, judge)
-    return tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
+class Replayed(Model):
+    """What recorded answers took when they were given.
+
+    costs: of each answer in US dollars, null where it was not recorded. without_tokens: how many answers the sums of
+    tokens leave out, wholly or in part.
+    """
+
+    costs: tuple[float | None, ...] = ()
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    without_tokens: int = 0
+
+    @classmethod
+    def of(cls, entries: Iterable[LedgerEntry]) -> Replayed:
+        entries = tuple(entries)
+        usages = [entry.usage for entry in entries]
+        return cls(
+            costs=tuple(entry.cost_usd for entry in entries),
+            input_tokens=sum(u.input_tokens or 0 for u in usages),
+            cached_tokens=sum(u.cached_tokens or 0 for u in usages),
+            output_tokens=sum(u.output_tokens or 0 for u in usages),
+            without_tokens=sum(u.input_tokens is None or u.output_tokens is None for u in usages),
+        )

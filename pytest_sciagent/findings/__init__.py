@@ -18,6 +18,7 @@ __all__ = [
     "lookalikes",
     "parse_findings",
     "parse_report",
+    "registered",
     "resolve_mentions",
     "whole_report",
 ]
@@ -26,17 +27,25 @@ RULES = "the rules of a report: sciagent task contract"
 """Told where a report has no finding."""
 
 
-def parse_findings(run: Run) -> ParsedReport:
-    """The findings that the report of `run` registers, with the frozen files each of them names.
+def registered(run: Run) -> ParsedReport:
+    """The findings that the report of `run` registers, without the files that they name.
 
     A run without a report has none. Where the whole report is what is judged, it is the one finding.
 
     Raises:
         UnsafeFile: the report is not what was frozen.
     """
-    manifest = run.manifest
-    parse = whole_report if manifest.unit == "report" else parse_report
-    parsed = parse(run.report_text or "")
+    parse = whole_report if run.manifest.unit == "report" else parse_report
+    return parse(run.report_text or "")
+
+
+def parse_findings(run: Run) -> ParsedReport:
+    """As `registered`, with the frozen files that each finding names.
+
+    Raises:
+        UnsafeFile: the report is not what was frozen.
+    """
+    manifest, parsed = run.manifest, registered(run)
     artifacts = [entry.path for entry in manifest.files if entry.role != "log"]
     others = [entry.path for entry in run.with_role("log")]
     others += [*(manifest.inputs.before or ()), *(manifest.inputs.after or ())]
@@ -47,5 +56,5 @@ def parse_findings(run: Run) -> ParsedReport:
             finding.model_copy(update={"mentions": mentions_in(finding.section.text, files)})
             for finding in parsed.findings
         ),
-        shared_mentions=mentions_in("\n\n".join(section.text for section in parsed.shared), files),
+        files=files,
     )

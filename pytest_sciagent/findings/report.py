@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -15,6 +15,8 @@ from markdown_it.token import Token
 from ..models import Finding, Mention, Section
 from ..text import one_line
 from .grammar import MAX_NUMBER, FindingLabel, read_label, resembles_label
+from .mentions import mentions_in
+from .run_files import RunFiles
 
 MAX_REPORT_CHARS = 2_000_000
 MAX_REPORT_LINES = 250_000
@@ -36,14 +38,20 @@ _DECORATION = re.compile(r"(?:<[^<>]{0,100}>|[\W\d_])*")
 class ParsedReport:
     """What a report registers: findings by number, its other parts in order, and plain notes on anything unusual.
 
-    `shared_mentions` are the artifacts that the other parts name; like those of the findings, they stay empty until
-    the files of the run are known.
+    The artifacts that they name stay empty until the `files` of the run are known.
     """
 
     findings: tuple[Finding, ...]
     shared: tuple[Section, ...]
     notes: tuple[str, ...]
-    shared_mentions: tuple[Mention, ...] = ()
+    files: RunFiles | None = None
+
+    @cached_property
+    def shared_mentions(self) -> tuple[Mention, ...]:
+        """The artifacts that the other parts name; looked for on first use, since these parts can be long."""
+        if self.files is None:
+            return ()
+        return mentions_in("\n\n".join(section.text for section in self.shared), self.files)
 
 
 @dataclass(frozen=True, slots=True)

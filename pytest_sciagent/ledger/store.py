@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from ..digest import sha256_bytes
@@ -41,9 +42,11 @@ class Ledger:
     digest: the SHA-256 of the record that was read; empty where there was none.
     """
 
-    def __init__(self, entries: Iterable[LedgerEntry] = (), digest: str = "") -> None:
-        self.digest = digest
-        self._entries: dict[str, LedgerEntry] = {}
+    def __init__(self, entries: Iterable[LedgerEntry] = ()) -> None:
+        self.digest = ""
+        self._read_again: Callable[[], Iterable[LedgerEntry]] | None = None
+        self._released: int | None = None
+        self._known: dict[str, LedgerEntry] = {}
         self._by_question: dict[Question, dict[str, LedgerEntry]] | None = None
         for entry in entries:
             self.add(entry)
@@ -56,23 +59,32 @@ class Ledger:
             SciagentError: a record that can't be read, or that belongs to another run.
         """
         path = record_path(folder, manifest)
-        recorded: tuple[LedgerEntry, ...] = ()
-        digest = ""
-        if is_there(path):
-            text = read_text(path)
-            record, digest = parse_json(text, LedgerFile, path), sha256_bytes(text.encode())
-            if (record.system, record.task_id, record.repeat) != (
-                manifest.system.name,
-                manifest.task_id,
-                manifest.repeat,
-            ):
-                raise SciagentError(f"this record is of {record.system}/{record.task_id}, not of this run", path=path)
-            recorded = record.entries
-        return cls([*recorded, *work], digest)
+        if not is_there(path):
+            return cls(work)
+        recorded, digest = _read(path, manifest)
+        ledger = cls([*recorded, *work])
+        ledger.digest = digest
+        if not work:
+            ledger._read_again = partial(_read_again, path, manifest, digest)
+        return ledger
+
+    def release(self) -> None:
+        """Let go of the entries, which take most of a cohort's memory. Where they are asked for all the same, the
+        record is read again; one that has changed meanwhile is an error (`SciagentError`)."""
+        if self._read_again is not None:
+            self._released, self._known, self._by_question = len(self._entries), {}, None
+
+    @property
+    def _entries(self) -> dict[str, LedgerEntry]:
+        if self._released is not None:
+            assert self._read_again is not None
+            self._known, self._released = Ledger(self._read_again())._known, None
+        return self._known
 
     def add(self, entry: LedgerEntry) -> None:
         """Take an entry in, unless a better one holds its key."""
         known = self._entries.get(entry.key)
+        self._read_again = None  # there is more now than the record holds
         if known is None or _rank(entry) >= _rank(known):
             self._entries[entry.key] = entry
             if self._by_question is not None:
@@ -84,7 +96,7 @@ class Ledger:
     @property
     def count(self) -> int:
         """How many entries are known."""
-        return len(self._entries)
+        return len(self._entries) if self._released is None else self._released
 
     def about(self, kind: str, criterion_id: str, finding: str | None, draw: int) -> list[LedgerEntry]:
         """Every answer to one question, in whatever words and of whomever it was asked."""
@@ -102,6 +114,22 @@ class Ledger:
     def judges(self) -> dict[str, JudgeIdentity]:
         """The judges that gave answers, by the canonical text of their identity. A failed call is no answer."""
         return {e.judge.text: e.judge for e in self._entries.values() if e.settles}
+
+
+def _read(path: Path, manifest: RunManifest) -> tuple[tuple[LedgerEntry, ...], str]:
+    """The entries of the record of a run, and its digest."""
+    text = read_text(path)
+    record = parse_json(text, LedgerFile, path)
+    if (record.system, record.task_id, record.repeat) != (manifest.system.name, manifest.task_id, manifest.repeat):
+        raise SciagentError(f"this record is of {record.system}/{record.task_id}, not of this run", path=path)
+    return record.entries, sha256_bytes(text.encode())
+
+
+def _read_again(path: Path, manifest: RunManifest, digest: str) -> tuple[LedgerEntry, ...]:
+    entries, found = _read(path, manifest)
+    if found != digest:
+        raise SciagentError("this record has changed since it was read: run again", path=path)
+    return entries
 
 
 def _question(entry: LedgerEntry) -> Question:

@@ -23,9 +23,10 @@ from .validity import calibrations_of
 if TYPE_CHECKING:
     from ..collection.index import RunIndex
     from ..collection.state import SessionState
+    from ..evaluation.recorded import Replayed
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
-    from ..models import LedgerEntry, Rubric, Verdict
+    from ..models import Rubric, Verdict
     from .results import Results, RunResult, VerdictKey
     from .spending import Spent
 
@@ -47,7 +48,7 @@ class Board:
         self.results: Results | None = None
         self._told: list[str] = []
         self._by_nodeid = {index.nodeid: index for index in state.indexes.values()}
-        self._replayed: list[LedgerEntry] = []
+        self._replayed: list[Replayed] = []
         self._failed: dict[str, bool] = {}
         self._seen: set[str] = set()
         self._problem: str | None = None
@@ -140,7 +141,7 @@ class Board:
         return spent_by(self.state.asked, [entry for entry in fresh if entry.judge not in pumped])
 
     def _run(self, index: RunIndex, may_ask: bool) -> RunResult:
-        from ..evaluation.recorded import answer_keys
+        from ..evaluation.recorded import Replayed, answers_behind
         from ..evaluation.unasked import open_again_about_run
         from .results import completed, run_result
 
@@ -154,16 +155,21 @@ class Board:
         result = run_result(index, case, verdicts, self._rubrics_of(index), facts)
         if case is None or facts is None:
             return result
-        if result.assessed < 1 or result.total is None or not result.total.is_point:
-            self._open_again.update(open_again_about_run(case, judge))
-        keys = kept.answers if kept is not None else answer_keys(case, verdicts.values(), judge)
-        answers = tuple(entry for key in keys if (entry := case.ledger.get(key)) is not None)
-        new = {entry.key for entry in self.state.recording.fresh.get(index.label, ())}
-        self._replayed += [entry for entry in answers if entry.key not in new]
-        if kept is None and may_ask and not self._has_workers():
-            self.state.keeping.keep(index, verdicts, facts, keys)
+        if kept is not None:
+            costs, again = kept.replayed.costs, kept.open_again
+            self._replayed.append(kept.replayed)
+        else:
+            incomplete = result.assessed < 1 or result.total is None or not result.total.is_point
+            again = tuple(open_again_about_run(case, judge)) if incomplete else ()
+            answers = answers_behind(case, verdicts.values(), judge)
+            new = {entry.key for entry in self.state.recording.fresh.get(index.label, ())}
+            costs = tuple(entry.cost_usd for entry in answers)
+            self._replayed.append(Replayed.of(entry for entry in answers if entry.key not in new))
+            if may_ask and not self._has_workers():
+                self.state.keeping.keep(index, verdicts, facts, Replayed.of(answers), again)
+        self._open_again.update(again)
         scripts = may_ask and len(verdicts) > 1  # a single item is no occasion for scripts to run
-        return completed(result, case, answers, judge, self.state.words.mask, scripts=scripts)
+        return completed(result, case, costs, judge, self.state.words.mask, scripts=scripts)
 
     def _has_workers(self) -> bool:
         """Asked late: xdist registers its session after plugins are configured."""

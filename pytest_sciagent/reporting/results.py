@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..gates import Decision
     from ..gates.against import AgainstBaseline
     from ..judging.judge import Judge
-    from ..models import Criterion, JudgeIdentity, LedgerEntry, Rubric, TaskManifest, Verdict
+    from ..models import Criterion, JudgeIdentity, Rubric, TaskManifest, Verdict
     from ..tasks.verification import Perturbation
 
 K = TypeVar("K", bound=str)
@@ -202,13 +202,13 @@ def run_result(
 def completed(
     result: RunResult,
     case: Case,
-    answers: Iterable[LedgerEntry],
+    costs: tuple[float | None, ...],
     judge: Judge,
     mask: Callable[[str], str],
     *,
     scripts: bool = True,
 ) -> RunResult:
-    """`result` with what stands behind it: the costs of the `answers` that it was judged by, the task's perturbations
+    """`result` with what stands behind it: the `costs` of the answers that it was judged by, the task's perturbations
     (by `scripts`), what did not work in them, what judges were shown; and its titles masked, as the words of verdicts
     are when they come in.
     """
@@ -222,7 +222,7 @@ def completed(
     return replace(
         result,
         findings=tuple(map(shown, result.findings)),
-        costs=tuple(entry.cost_usd for entry in answers),
+        costs=costs,
         perturbations=perturbations,
         notes=case.about_run.problems,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..text import counted
 
 if TYPE_CHECKING:
+    from ..evaluation.recorded import Replayed
     from ..judging.pump import Progress
     from ..models import LedgerEntry
 
@@ -59,7 +60,9 @@ class Spending:
 
 def spent_by(asked: Sequence[Progress], entries: Sequence[LedgerEntry]) -> Spent:
     """What the pump spent, and the answers that judges of the user's own gave: one call each, as far as they tell."""
-    own = saved_by(entries)
+    from ..evaluation.recorded import Replayed
+
+    own = saved_by([Replayed.of(entries)])
     return Spent(
         calls=sum(p.calls for p in asked) + own.answers,
         failed=sum(p.failed_calls for p in asked) + sum(e.status not in {"assessed", "unverified"} for e in entries),
@@ -72,19 +75,19 @@ def spent_by(asked: Sequence[Progress], entries: Sequence[LedgerEntry]) -> Spent
     )
 
 
-def saved_by(replayed: Iterable[LedgerEntry]) -> Saved:
-    """What the recorded answers `replayed` took when they were given. The same in whatever order they come."""
-    entries = list(replayed)
-    usages = [entry.usage for entry in entries]
-    costs = [entry.cost_usd for entry in entries if entry.cost_usd is not None]
+def saved_by(replayed: Iterable[Replayed]) -> Saved:
+    """What recorded answers, run by run, took when they were given. The same in whatever order they come."""
+    found = list(replayed)
+    costs = [cost for one in found for cost in one.costs]
+    known = [cost for cost in costs if cost is not None]
     return Saved(
-        answers=len(entries),
-        input_tokens=sum(u.input_tokens or 0 for u in usages),
-        cached_tokens=sum(u.cached_tokens or 0 for u in usages),
-        output_tokens=sum(u.output_tokens or 0 for u in usages),
-        cost_usd=math.fsum(costs),
-        answers_without_cost=len(entries) - len(costs),
-        answers_without_tokens=sum(u.input_tokens is None or u.output_tokens is None for u in usages),
+        answers=len(costs),
+        input_tokens=sum(one.input_tokens for one in found),
+        cached_tokens=sum(one.cached_tokens for one in found),
+        output_tokens=sum(one.output_tokens for one in found),
+        cost_usd=math.fsum(known),
+        answers_without_cost=len(costs) - len(known),
+        answers_without_tokens=sum(one.without_tokens for one in found),
     )
 
 

@@ -49,7 +49,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     from .collection.session import ledgers_read
 
     state = config.stash[STATE]
-    return [*(line for imported in state.imported for line in imported.header()), *ledgers_read(state)]
+    imported = [line for one in state.imported for line in one.header()]
+    return [*imported, *ledgers_read(state), *([state.workers_told] if state.workers_told else [])]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -98,8 +99,9 @@ def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectRep
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     from .collection.session import ask_before_items
+    from .collection.workers import has_workers
 
-    if not session.config.pluginmanager.hasplugin("dsession"):  # under xdist, the workers tell what is selected
+    if not has_workers(session.config):  # under xdist, the workers tell what is selected
         ask_before_items(session.config, [item.nodeid for item in session.items], session.testsfailed > 0)
     return (yield)
 
@@ -133,6 +135,20 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 
 
 # ---- pytest-xdist
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    state = session.config.stash[STATE]
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None and state.indexes:
+        output[WIRE] = state.keeping.told()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    state = node.config.stash[STATE]
+    if state.indexes:
+        state.keeping.hear(getattr(node, "workeroutput", {}).get(WIRE))
 
 
 @pytest.hookimpl(optionalhook=True)

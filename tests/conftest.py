@@ -18,8 +18,7 @@ pytest_plugins = ["pytester"]
 
 # An inner session in this process drops the modules it imported, and imports them again the next time; numpy and its
 # like don't even survive that.
-for _module in (
-    *(module.name for module in pkgutil.walk_packages(pytest_sciagent.__path__, "pytest_sciagent.")),
+IMPORTED_FOR_GOOD = (
     "anthropic",
     "cryptography.hazmat.primitives.asymmetric.ed25519",
     "cryptography.hazmat.primitives.serialization",
@@ -41,16 +40,20 @@ for _module in (
     "securesystemslib.signer",
     "truststore",
     "xdist.dsession",
-):
-    try:
-        importlib.import_module(_module)
-    except ModuleNotFoundError as error:
-        if error.name not in (_module.partition(".")[0], "distributed"):
-            raise
+)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """What is there now stays to the end: thousands of items that no collection of garbage needs to look through."""
+    if not any(item.path.is_relative_to(Path(__file__).parent) for item in session.items):
+        return  # pytest loads this file for the shipped runs as well, which need none of it
+    ours = (module.name for module in pkgutil.walk_packages(pytest_sciagent.__path__, "pytest_sciagent."))
+    for name in (*ours, *IMPORTED_FOR_GOOD):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name not in (name.partition(".")[0], "distributed"):
+                raise
     gc.collect()
     gc.freeze()
 

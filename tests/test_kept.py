@@ -136,14 +136,86 @@ def test_marks_and_hooks_of_others_are_heard(kept: Cohort, pytester: pytest.Pyte
     result.stdout.fnmatch_lines(["SKIPPED*not today"])
 
 
-def test_workers_leave_nothing(cohort: Cohort) -> None:
-    """Only they have loaded what decides in them."""
+def test_what_workers_work_out_is_kept_and_then_none_is_started(cohort: Cohort) -> None:
+    cohort.run(findings=2)
+    cohort.run("beta", findings=1)
+    cohort.record()
+    first = cohort.pytest(*SESSION, "-n3", "-v")
+    first.stdout.fnmatch_lines(["sciagent: 2 workers of the 3 asked for: 2 runs to be worked out", "*[[]gw*"])
+    written = (cohort.root / "x.json").read_bytes()
+    kept = {path: path.read_bytes() for path in (cohort.root / KEPT).iterdir()}
+    assert len(kept) == 2
+    again = cohort.pytest(*SESSION, "-n3", "-v")
+    again.stdout.fnmatch_lines(["sciagent: no worker of the 3 asked for: no run to be worked out"])
+    again.stdout.no_fnmatch_line("*[[]gw*")
+    assert (cohort.root / "x.json").read_bytes() == written
+    cohort.pytest(*SESSION, "-n0", "--sciagent-fresh")
+    assert (cohort.root / "x.json").read_bytes() == written
+    cohort.pytest(*SESSION, "-n0")
+    assert {path: path.read_bytes() for path in (cohort.root / KEPT).iterdir()} == kept
+
+
+OWN_JUDGE = """
+    import pytest
+    from pytest_sciagent.judging.judge import RecordedJudge
+
+    @pytest.fixture
+    def judge():
+        return RecordedJudge(None)
+"""
+ANOTHER_TASK_IN_WORKERS = """
+    from pathlib import Path
+
+    def pytest_configure(config):
+        if hasattr(config, "workerinput"):
+            Path("tasks/t1/objective.md").write_text(config.workerinput["workerid"])
+"""
+CRASH = """
+    import os
+
+    def pytest_runtest_setup(item):
+        if "finding_2" in item.nodeid and item.config.workerinput["workerid"] == "gw0":
+            os._exit(1)
+"""
+
+
+@pytest.mark.parametrize("conftest", [OWN_JUDGE, ANOTHER_TASK_IN_WORKERS, CRASH], ids=["judge", "task", "crash"])
+def test_what_only_workers_know_keeps_the_controller_from_keeping(cohort: Cohort, conftest: str) -> None:
     cohort.run(findings=2)
     cohort.record()
-    cohort.pytest(*SESSION, "-n1")
-    assert not (cohort.root / KEPT).exists() or not list((cohort.root / KEPT).iterdir())
-    cohort.pytest(*SESSION)
-    assert _file(cohort.root).is_file()
+    cohort.pytester.makeconftest(conftest)
+    result = cohort.pytest(*SESSION, "-n1")
+    assert outcomes(result).get("passed", 0) + outcomes(result).get("not assessed", 0) >= 2
+    assert not (cohort.root / KEPT).exists()
+
+
+def test_a_criterion_of_ones_own_runs_each_time_beside_what_was_kept(cohort: Cohort) -> None:
+    cohort.run(findings=2)
+    cohort.record()
+    cohort.pytester.makeconftest(
+        """
+        from pathlib import Path
+        from pytest_sciagent import criterion
+
+        @criterion("house.count")
+        def count(finding):
+            seen = Path("seen.txt")
+            seen.write_text(seen.read_text() + "x" if seen.exists() else "x")
+            return 1 if len(seen.read_text()) > 2 else 0
+        """
+    )
+    first = outcomes(cohort.pytest(*SESSION))
+    kept = _file(cohort.root).read_bytes()
+    second = outcomes(cohort.pytest(*SESSION))
+    assert _file(cohort.root).read_bytes() == kept
+    assert second["passed"] == first["passed"] + 2
+    assert second["failed"] == first["failed"] - 2
+    taken = (cohort.root / "x.json").read_bytes()
+    cohort.pytest(*SESSION, "--sciagent-fresh")
+    assert (cohort.root / "x.json").read_bytes() == taken
+    result = cohort.pytest(*SESSION, "-n3", "-v")
+    result.stdout.fnmatch_lines(["sciagent: 1 worker of the 3 asked for: 1 run to be worked out"])
+    assert (cohort.root / "x.json").read_bytes() == taken
 
 
 def test_another_environment_takes_nothing(

@@ -40,7 +40,7 @@ def test_letters_and_words(one: Cohort) -> None:
             f"{RUN}::finding_1::rob.open NOT ASSESSED*",
         ]
     )
-    parallel = one.pytest("--sciagent-run=runs", "-n2", "-v")
+    parallel = one.pytest("--sciagent-run=runs", "-n2", "-v", "--sciagent-fresh")
     parallel.stdout.fnmatch_lines([f"*HALF*{RUN}::finding_1::ev.half*"])
     very = one.pytest("--sciagent-run=runs", "-vv")
     very.stdout.fnmatch_lines(

@@ -29,12 +29,18 @@ class Keeping:
         self._verdicts: dict[str, Mapping[VerdictKey, Verdict]] = {}
         self._bases: dict[str, str | None] = {}
         self._own: set[str] = set()
+        self._heard: dict[str, set[str | None]] = {}
+        self._lost = False
 
     def begin(self, index: RunIndex) -> None:
         """Look at what the verdicts of a run follow from, before any of it is read: it may change meanwhile. Where they
         were kept, nobody needs the recorded answers any more."""
         if self._run(index) is not None:
             self._state.case_of(index).ledger.release()
+
+    def has(self, index: RunIndex) -> bool:
+        """Whether the verdicts of a run were kept."""
+        return self._run(index) is not None
 
     def leave_out(self, index: RunIndex) -> None:
         """Keep nothing of a run: a judge fixture of the user's own decides about it."""
@@ -49,10 +55,24 @@ class Keeping:
             self._verdicts[index.nodeid] = found
         return found
 
+    def told(self) -> dict[str, str | None]:
+        """Of a worker, for its controller: what the verdicts of the runs it has tested follow from; None where nothing
+        of a run may be kept."""
+        indexes = [index for index in self._state.indexes.values() if index.nodeid in self._verdicts]
+        return {index.nodeid: self._still(index) for index in indexes}
+
+    def hear(self, told: Mapping[str, str | None] | None) -> None:
+        """Of the controller: what a worker has `told` at its end; None where it was lost."""
+        if told is None:
+            self._lost = True
+        else:
+            for nodeid, basis in told.items():
+                self._heard.setdefault(nodeid, set()).add(basis)
+
     def run_of(self, index: RunIndex, shown: Mapping[VerdictKey, Verdict]) -> KeptRun | None:
-        """What was kept of a run whose verdicts in this session are `shown`, if they are the same."""
+        """What was kept of a run whose verdicts in this session are `shown`, if those of its rubrics are the same."""
         run = self._runs.get(index.nodeid)
-        return run if run is not None and self.verdicts_of(index) == shown else None
+        return run if run is not None and self.verdicts_of(index) == self._of_rubrics(index, shown) else None
 
     def keep(
         self,
@@ -62,28 +82,40 @@ class Keeping:
         replayed: Replayed,
         again: Iterable[str],
     ) -> None:
-        """Leave a run to later sessions, if it was tested wholly, nothing in its task's scripts failed, no reader was
-        stopped, what it follows from is what it was when the session began, and nobody but the session's judge has
-        judged it: workers alone know of a fixture that did."""
+        """Leave a run to later sessions, if it was tested wholly, nothing of it failed or has changed meanwhile (see
+        `_still`, which holds for the workers that tested it as well), and nobody but the session's judge has judged it.
+        """
         from ..evaluation.kept import KeptRun, write_kept
         from ..judging.panel import identities_of
+        from .workers import has_workers
 
         judges = identities_of(self._state.judge)
         if any(verdict.judge is not None and verdict.judge not in judges for verdict in shown.values()):
             return
-        basis = self._basis(index)
-        case = self._state.case_of(index)
-        if case.artifacts.was_stopped or case.about_run.problems:
+        basis, mine = self._still(index), self._of_rubrics(index, shown)
+        if has_workers(self._state.config) and (self._lost or self._heard.get(index.nodeid) != {basis}):
             return
-        if basis is None or self._files is None or shown.keys() != self._expected(index):
-            return
-        if basis == self._look(index):
-            write_kept(self._files, index.label, basis, KeptRun.of(shown.values(), facts, replayed, again))
+        if basis is not None and self._files is not None and mine is not None:
+            write_kept(self._files, index.label, basis, KeptRun.of(mine.values(), facts, replayed, again))
 
-    def _expected(self, index: RunIndex) -> set[VerdictKey]:
+    def _still(self, index: RunIndex) -> str | None:
+        """What the verdicts of a run follow from, if that is what it was when the session began, nothing in its task's
+        scripts failed and no reader was stopped."""
+        basis, case = self._basis(index), self._state.case_of(index)
+        if basis is None or case.artifacts.was_stopped or case.about_run.problems:
+            return None
+        return basis if basis == self._look(index) else None
+
+    def _of_rubrics(self, index: RunIndex, shown: Mapping[VerdictKey, Verdict]) -> Mapping[VerdictKey, Verdict] | None:
+        """The verdicts of the run's rubrics among those `shown`; None where one is missing, or where a criterion of the
+        user's own was decided by answers, whose cost is kept nowhere."""
         criteria = [criterion for rubric in self._state.rubrics_of(index) for criterion in rubric.criteria]
-        found: set[VerdictKey] = {(c.id, f) for c in criteria if c.scope == "finding" for f in index.findings}
-        return found | {(c.id, None) for c in criteria if c.scope == "run"}
+        expected: set[VerdictKey] = {(c.id, f) for c in criteria if c.scope == "finding" for f in index.findings}
+        expected |= {(c.id, None) for c in criteria if c.scope == "run"}
+        others = [verdict for key, verdict in shown.items() if key not in expected]
+        if not expected <= shown.keys() or any(verdict.key or verdict.votes for verdict in others):
+            return None
+        return {key: verdict for key, verdict in shown.items() if key in expected}
 
     def _run(self, index: RunIndex) -> KeptRun | None:
         if index.nodeid not in self._runs:

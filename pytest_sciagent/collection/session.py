@@ -26,10 +26,12 @@ def open_session(state: SessionState) -> None:
     if state.named.runs and not state.is_worker:
         from ..reporting.board import Board
         from .index import index_run
+        from .workers import fit_workers
 
         state.add(index_run(path, state.options.rootdir) for path in state.named.runs)
         usage_errors(state.prepare)
         state.config.pluginmanager.register(usage_errors(Board, state), "sciagent-board")
+        state.workers_told = fit_workers(state)
 
 
 def _name_runs(state: SessionState) -> None:

@@ -61,6 +61,7 @@ class SessionState:
         self.has_asked = False
         self.asked: list[Progress] = []
         self.notices: list[str] = []
+        self.workers_told: str | None = None
         self._effects: dict[tuple[str, float | None], str | None] = {}
         self._names: dict[str, str] = {}
         if wire is not None:

@@ -165,15 +165,11 @@ class Board:
             new = {entry.key for entry in self.state.recording.fresh.get(index.label, ())}
             costs = tuple(entry.cost_usd for entry in answers)
             self._replayed.append(Replayed.of(entry for entry in answers if entry.key not in new))
-            if may_ask and not self._has_workers():
+            if may_ask:
                 self.state.keeping.keep(index, verdicts, facts, Replayed.of(answers), again)
         self._open_again.update(again)
         scripts = may_ask and len(verdicts) > 1  # a single item is no occasion for scripts to run
         return completed(result, case, costs, judge, self.state.words.mask, scripts=scripts)
-
-    def _has_workers(self) -> bool:
-        """Asked late: xdist registers its session after plugins are configured."""
-        return bool(self.state.config.pluginmanager.hasplugin("dsession"))
 
     def _rubrics_of(self, index: RunIndex) -> tuple[Rubric, ...]:
         """What a run is judged by; one that can't be judged needs none of its own."""

@@ -19,7 +19,7 @@ class JudgeOptions:
     layout: None where the user did not say.
     templates: the folder of the user's own.
     timeout_s: seconds for one attempt to get an answer.
-    dask: the cluster whose workers ask.
+    dask: the cluster whose workers ask. dask_scripts: the one whose workers run the tasks' verification scripts.
     """
 
     layout: str | None = None
@@ -27,6 +27,7 @@ class JudgeOptions:
     templates: Path | None = None
     timeout_s: float = DEFAULT_TIMEOUT_S
     dask: str | None = None
+    dask_scripts: str | None = None
 
 
 HOW = (
@@ -79,6 +80,14 @@ HOW = (
         "the workers, which have the judge's key in their own environment",
         "ADDRESS",
     ),
+    Option(
+        "dask_scripts",
+        "text",
+        "let the workers of a Dask cluster run the verification scripts of tasks, before the items run: the address of "
+        "the scheduler, or its file. They are sent the scripts, which belong to the hidden half of a task: no agent "
+        "may work there. Needs pytest-sciagent[dask], and the same Python and packages on the workers",
+        "ADDRESS",
+    ),
 )
 
 
@@ -97,4 +106,5 @@ def read_judge_options(given: Values) -> JudgeOptions:
         templates=next(iter(given.folders("templates")), None),
         timeout_s=given.number("timeout") or DEFAULT_TIMEOUT_S,
         dask=cluster,
+        dask_scripts=given.text("dask_scripts"),
     )

@@ -82,18 +82,24 @@ def _answers(count: int) -> str:
 
 
 def ask_before_items(config: pytest.Config, selected: Collection[str], collection_failed: bool = False) -> None:
-    """Let the controller ask what the judge named has not answered yet: once, and only if the items will run.
+    """Let the controller ask what the judge named has not answered yet, and have scripts run: once, and only if the
+    items will run.
 
     Raises:
-        pytest.UsageError: the judge can't be asked.
+        pytest.UsageError: the judge can't be asked, or the scripts not be run.
     """
     state = config.stash[STATE]
     option = config.option
     idle = option.collectonly or option.setupplan or option.setuponly
     broken = collection_failed and not option.continue_on_collection_errors
-    if state.is_worker or not state.indexes or not state.options.asks_provider or state.has_asked or idle or broken:
+    if state.is_worker or not state.indexes or idle or broken or state.has_asked:
         return
-    from .asking import ask_open_questions
-
     state.has_asked = True
-    usage_errors(ask_open_questions, state, selected)
+    if state.options.asks_provider:
+        from .asking import ask_open_questions
+
+        usage_errors(ask_open_questions, state, selected)
+    if state.options.how.dask_scripts is not None:
+        from .scripts import run_scripts_elsewhere
+
+        usage_errors(run_scripts_elsewhere, state, state.options.how.dask_scripts)

@@ -82,8 +82,8 @@ def run_on_cluster(
     if not open_runs:
         return
     parcels = {job.task.id: pack_task(job.task) for job in {o.job.task.id: o.job for o in open_runs}.values()}
-    with _without_its_log():
-        session = _connected(address)
+    with without_its_log():
+        session = connected(address)
         try:
             cluster = _Cluster(session, parcels, tell, work)
             yield from cluster.runs(open_runs)
@@ -97,7 +97,7 @@ def run_on_cluster(
 
 
 @contextlib.contextmanager
-def _without_its_log() -> Iterator[None]:
+def without_its_log() -> Iterator[None]:
     """Dask logs a lost connection with a traceback; here it is told as what it means for the runs."""
     log = logging.getLogger("distributed.client")
     before = log.level
@@ -108,7 +108,12 @@ def _without_its_log() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _connected(address: str) -> Any:
+def connected(address: str) -> Any:
+    """A session with the cluster at `address`, once it has a worker.
+
+    Raises:
+        SciagentError: it can't be reached.
+    """
     where = {"scheduler_file" if Path(address).is_file() else "address": address}
     session = None
     try:

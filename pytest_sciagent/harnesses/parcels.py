@@ -1,4 +1,4 @@
-"""Files as bytes on their way between machines: the visible half of a task to a worker, a frozen run back."""
+"""Files as bytes on their way between machines: halves of a task to a worker, a frozen run back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..digest import sha256_bytes, sha256_tree
 from ..errors import SciagentError
 from ..runs.files import Entry, UnsafeFile, check_relative, read_file, walk
 from ..tasks import Task
+from ..tasks.verification import Scripts
 
 TASK_BYTES = 256 * 1024 * 1024
 RUN_BYTES = 1024 * 1024 * 1024
@@ -60,7 +61,21 @@ def pack_task(task: Task) -> Parcel:
     """
     registered = {file.path for file in task.manifest.files}
     wanted = (entry for entry in walk(task.path) if entry.path in registered or entry.path in _VISIBLE)
-    return _pack(task.path, wanted, TASK_BYTES, f"the visible half of the task {task.id}")
+    return _pack(task.path, wanted, TASK_BYTES, f"the visible half of the task {task.id} has")
+
+
+def pack_scripts(task: Task) -> tuple[Parcel, Parcel]:
+    """A task's verification scripts, which belong to its hidden half, and its data.
+
+    Raises:
+        SciagentError: a file that can't be read; more than `TASK_BYTES`.
+    """
+    scripts = Scripts.of(task)
+    code = (entry for entry in walk(scripts.folder) if "__pycache__" not in entry.path.split("/"))
+    return (
+        _pack(scripts.folder, code, TASK_BYTES, f"the verification scripts of the task {task.id} have"),
+        _pack(scripts.data, walk(scripts.data), TASK_BYTES, f"the data of the task {task.id} have"),
+    )
 
 
 def pack_run(folder: Path) -> Parcel:
@@ -70,7 +85,7 @@ def pack_run(folder: Path) -> Parcel:
         TooLarge: more than `RUN_BYTES`.
         SciagentError: a file that can't be read.
     """
-    return _pack(folder, walk(folder), RUN_BYTES, "the frozen run")
+    return _pack(folder, walk(folder), RUN_BYTES, "the frozen run has")
 
 
 def _pack(root: Path, entries: Iterable[Entry], limit: int, what: str) -> Parcel:
@@ -80,7 +95,7 @@ def _pack(root: Path, entries: Iterable[Entry], limit: int, what: str) -> Parcel
             raise SciagentError(f"{entry.path} is {entry.problem}", path=root)
         total += entry.size
         if total > limit:
-            raise TooLarge(f"{what} has more than {limit // 2**20:,} MB, which is more than Dask is given to send")
+            raise TooLarge(f"{what} more than {limit // 2**20:,} MB, which is more than Dask is given to send")
         try:
             files.append((entry.path, entry.mtime, read_file(root, entry.path)))
         except UnsafeFile as error:

@@ -21,6 +21,7 @@ from ..ledger.trusted_files import KeptFiles
 from ..text import one_line
 from .task import Task
 
+RECOMPUTE = "recompute.py"
 FAMILIES = ("sample", "method", "definition")
 LIMITS = Limits(wall_s=120, cpu_s=120)
 _VERIFY, _DATA = "/verify", "/data"
@@ -40,17 +41,85 @@ class Perturbation:
     metrics: dict[str, JsonValue]
 
 
-class Verification:
-    """Runs the scripts of one task. Answers are kept in `cache`: for these scripts, these data and this interpreter.
+class Scripts:
+    """The scripts in `folder`, which work on the `data` of their task.
 
     A task is the user's own choice, like a conftest file: where no isolation is to be had, its scripts run with limits
     of time and memory only.
     """
 
-    def __init__(self, task: Task, cache: KeptFiles | None = None) -> None:
-        self._task = task
+    def __init__(self, folder: Path, data: Path) -> None:
+        self.folder = folder
+        self.data = data
+
+    @classmethod
+    def of(cls, task: Task) -> Scripts:
+        return cls(task.path / "hidden" / "verify", task.data_dir)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the files that are run by themselves: `recompute.py`, and `perturb_<card>_<family>.py`."""
+        found = (p.name for p in self.folder.glob("*.py") if p.is_file())
+        return sorted(name for name in found if name == RECOMPUTE or name.startswith("perturb_"))
+
+    def key(self, script: str) -> str:
+        """What the answer of a script follows from: all scripts, the data and the interpreter.
+
+        Raises:
+            OSError: a file that can't be read.
+        """
+        code, data = _hashes(self.folder), _hashes(self.data)
+        return sha256_json({"script": script, "code": code, "data": data, "interpreter": interpreter()})
+
+    def run(self, script: str) -> dict[str, Any]:
+        """What a script prints.
+
+        Raises:
+            VerificationFailed: it failed, was stopped, or printed something else than a JSON object.
+        """
+        outcome = run_sandboxed(
+            [sys.executable, "-B", f"{_VERIFY}/{script}", _DATA],
+            inputs={self.folder: _VERIFY, self.data: _DATA},
+            limits=LIMITS,
+            unsafe=isolation_available() == "none",
+        )
+        if outcome.stopped is not None:
+            raise VerificationFailed(f"{script} was stopped: {outcome.stopped}")
+        if outcome.returncode != 0:
+            raise VerificationFailed(f"{script} failed: {one_line(outcome.stderr[-400:], 400)}")
+        try:
+            answer = plain_json(outcome.stdout, script)
+        except SciagentError as error:
+            raise VerificationFailed(str(error)) from None
+        if not isinstance(answer, dict):
+            raise VerificationFailed(f"{script} must print one JSON object")
+        return answer
+
+
+class KeptAnswers:
+    """What scripts have printed in earlier sessions."""
+
+    def __init__(self, cache: KeptFiles) -> None:
         self._cache = cache
-        self._folder = task.path / "hidden" / "verify"
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        content = self._cache.read(_name(key), key)
+        return None if content is None else dict(json.loads(content))
+
+    def keep(self, key: str, answer: dict[str, Any]) -> dict[str, Any]:
+        """Keep an answer; returns it in the order in which it is kept, so that a first session and a later one write
+        the same results."""
+        text = json.dumps(answer, sort_keys=True)
+        self._cache.write(_name(key), key, text.encode())
+        return dict(json.loads(text))
+
+
+class Verification:
+    """What the scripts of one task find. Answers are kept in `cache`, where there is one."""
+
+    def __init__(self, task: Task, cache: KeptFiles | None = None) -> None:
+        self._scripts = Scripts.of(task)
+        self._kept = KeptAnswers(cache) if cache is not None else None
 
     def values(self) -> dict[str, float]:
         """The reference quantities, recomputed from the task's data; empty where the task has no script.
@@ -58,7 +127,7 @@ class Verification:
         Raises:
             VerificationFailed: the script failed, was stopped, or printed something else.
         """
-        answer = self._answer("recompute.py")
+        answer = self._answer(RECOMPUTE)
         if answer is None:
             return {}
         values = answer.get("values")
@@ -85,49 +154,21 @@ class Verification:
         return found
 
     def _answer(self, script: str) -> dict[str, Any] | None:
+        scripts = self._scripts
         try:
-            if not (self._folder / script).is_file():
+            if not (scripts.folder / script).is_file():
                 return None
-            key = self._key(script)
+            key = scripts.key(script)
         except OSError as error:
             raise VerificationFailed(f"{script} and the data can't be read: {error.strerror}") from None
-        if self._cache is None:
-            return _ordered(self._run(script))
-        name = f"verify-{key[:32]}.json"
-        content = self._cache.read(name, key)
-        if content is not None:
-            return dict(json.loads(content))
-        answer = _ordered(self._run(script))
-        self._cache.write(name, key, json.dumps(answer).encode())
-        return answer
-
-    def _key(self, script: str) -> str:
-        code, data = _hashes(self._folder), _hashes(self._task.data_dir)
-        return sha256_json({"script": script, "code": code, "data": data, "interpreter": interpreter()})
-
-    def _run(self, script: str) -> dict[str, Any]:
-        outcome = run_sandboxed(
-            [sys.executable, "-B", f"{_VERIFY}/{script}", _DATA],
-            inputs={self._folder: _VERIFY, self._task.data_dir: _DATA},
-            limits=LIMITS,
-            unsafe=isolation_available() == "none",
-        )
-        if outcome.stopped is not None:
-            raise VerificationFailed(f"{script} was stopped: {outcome.stopped}")
-        if outcome.returncode != 0:
-            raise VerificationFailed(f"{script} failed: {one_line(outcome.stderr[-400:], 400)}")
-        try:
-            answer = plain_json(outcome.stdout, script)
-        except SciagentError as error:
-            raise VerificationFailed(str(error)) from None
-        if not isinstance(answer, dict):
-            raise VerificationFailed(f"{script} must print one JSON object")
-        return answer
+        if self._kept is None:
+            return scripts.run(script)
+        kept = self._kept.get(key)
+        return kept if kept is not None else self._kept.keep(key, scripts.run(script))
 
 
-def _ordered(answer: dict[str, Any]) -> dict[str, Any]:
-    """In the order in which it is kept, so that a first session and a later one write the same results."""
-    return dict(json.loads(json.dumps(answer, sort_keys=True)))
+def _name(key: str) -> str:
+    return f"verify-{key[:32]}.json"
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -41,6 +41,39 @@ def notebook(code: str, output: str | None) -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{**cell, "outputs": shown}]})
 
 
+# ---- 1.4 where numbers stand
+
+SLOPES = {"results/fit.csv": "group,slope\na,-0.3127\nb,0.34\n"}
+
+
+@pytest.mark.parametrize(
+    "words", ["falls by", "decreased by about", "a decline of", "a mean reduction of", "a negative slope of", "minus"]
+)
+def test_a_number_whose_sign_stands_in_words_is_found_with_the_opposite_sign(tmp_path: Path, words: str) -> None:
+    run = make_run(tmp_path, SLOPES, f"It is {words} **0.3127** mm, see `results/fit.csv`.")
+    facts = run_check("evidence.artifact_traceability", run).facts
+    assert facts["found_with_the_opposite_sign"] == [
+        {
+            "number": "0.3127",
+            "words": words.removeprefix("a ").removeprefix("mean "),
+            "stored": -0.3127,
+            "file": "output/results/fit.csv",
+            "place": "row 1, column slope",
+        }
+    ]
+    assert (facts["not_found"], facts["numbers_stated"], facts["found_in_named_artifacts"]) == ([], 1, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It rises by 0.3127.", "It falls to 0.3127.", "It falls by -0.34.", "It falls by 0.9127.", "It is +0.3127."],
+)
+def test_a_number_that_words_do_not_turn_is_not_found(tmp_path: Path, text: str) -> None:
+    facts = run_check("evidence.artifact_traceability", make_run(tmp_path, SLOPES, f"{text} `results/fit.csv`")).facts
+    assert "found_with_the_opposite_sign" not in facts
+    assert len(facts["not_found"]) == 1
+
+
 # ---- 1.1 data identity
 
 

@@ -47,7 +47,7 @@ def narrowed(path: str, text: str, room: int, cues: Cues) -> str | None:
     rows: list[str] = []
     for is_heading, group in groupby(lines, lambda line: line.startswith("#")):
         table = list(group)
-        rows += table if is_heading else _narrow(table, delimiter, min(WIDE, max(room // 8, 300)), cues)
+        rows += table if is_heading else _narrow(table, delimiter, min(WIDE, max(room // 8, 150)), cues)
     shown = "\n".join(rows) + "\n"
     return shown if len(shown) < len(text) else None
 
@@ -55,11 +55,12 @@ def narrowed(path: str, text: str, room: int, cues: Cues) -> str | None:
 def _narrow(lines: Sequence[str], delimiter: str, room: int, cues: Cues) -> Iterable[str]:
     if max(map(len, lines)) <= WIDE:
         return lines
-    shown = _columns(lines, delimiter, room, cues)
-    return (delimiter.join(_row(_fields(line, delimiter), shown)) for line in lines)
+    longest = min(MAX_CELL, room // 2)
+    shown = _columns(lines, delimiter, room, longest, cues)
+    return (delimiter.join(_row(_fields(line, delimiter), shown, longest)) for line in lines)
 
 
-def _columns(lines: Sequence[str], delimiter: str, room: int, cues: Cues) -> set[int]:
+def _columns(lines: Sequence[str], delimiter: str, room: int, longest: int, cues: Cues) -> set[int]:
     """The columns to show: as many of the best as fit into `room` characters of a row."""
     head, first = (_fields(line, delimiter) for line in (lines[0], lines[min(1, len(lines) - 1)]))
     compared = MAX_LOOKUPS // (len(cues.numbers) + len(cues.names) + 1)
@@ -74,28 +75,29 @@ def _columns(lines: Sequence[str], delimiter: str, room: int, cues: Cues) -> set
         for column, cell in enumerate(row):
             scores[column] += sum(number in cell for number in found)
     order = sorted(range(1, len(head)), key=lambda column: -scores[column])
-    chosen, used = {0}, 0
-    for column in order:
+    chosen: set[int] = set()
+    used = 0
+    for column in [0, *order]:
         widest = max(len(row[column]) if column < len(row) else 0 for row in (head, first))
-        used += min(widest, MAX_CELL) + (1 if column - 1 in chosen else _MARK)
-        if used > room:
+        used += min(widest, longest + _MARK) + (1 if column - 1 in chosen else _MARK)
+        if used > room and chosen:
             break
         chosen.add(column)
     return chosen
 
 
-def _row(row: Sequence[str], shown: set[int]) -> Iterator[str]:
+def _row(row: Sequence[str], shown: set[int], longest: int) -> Iterator[str]:
     for is_shown, group in groupby(enumerate(row), lambda cell: cell[0] in shown):
         cells = [cell for _, cell in group]
         if is_shown:
-            yield from map(_short, cells)
+            yield from (_short(cell, longest) for cell in cells)
         else:
             yield f" [... {counted(len(cells), 'column')} ...] "
 
 
-def _short(cell: str) -> str:
-    left = len(cell) - MAX_CELL
-    return cell if left <= 0 else f"{cell[:MAX_CELL]} [... {left:,} characters ...] "
+def _short(cell: str, longest: int) -> str:
+    left = len(cell) - longest
+    return cell if left <= 0 else f"{cell[:longest]} [... {left:,} characters ...] "
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

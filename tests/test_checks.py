@@ -392,7 +392,8 @@ def test_an_imported_module_is_the_findings_code(tmp_path: Path) -> None:
 
 
 def test_notebooks_count_as_code_and_their_printed_tables_as_results(tmp_path: Path) -> None:
-    code = "%matplotlib inline\nimport numpy as np\ntable['lo'], table['hi'] = np.quantile(draws, [0.025, 0.975])\nprint(table)"
+    quantiles = "table['lo'], table['hi'] = np.quantile(draws, [0.025, 0.975])"
+    code = f"%matplotlib inline\nimport numpy as np\n{quantiles}\nprint(table)"
     shown = "   group  slope    lo    hi\n0      a   0.21  0.10  0.30\n1      b   0.34  0.20  0.50\n"
     run = make_run(tmp_path, {"fit.ipynb": notebook(code, shown)}, "See `fit.ipynb`.")
     assert level(UNCERTAINTY, run) == 1
@@ -452,8 +453,8 @@ WRITE = "csv.writer(open('output/results/fit.csv', 'w')).writerows(rows)\n"
         + WRITE,
         "fit = Fit()\nfit.run(x)\nrows.append((1, fit.low, fit.high))\n" + WRITE,
         "keep({'ci': list(limits(x))}, 'output/results/fit.csv')\n",
-        "from statistics import mean as m\nspan = map(limits, [x])\npd.DataFrame(span).to_csv('output/results/fit.csv')\n",
-        "with open('output/results/fit.csv', 'w') as f:\n    print(*limits(x), file=f)\n    f.write('')\n    f.write(str(limits(x)))\n",
+        "span = map(limits, [x])\npd.DataFrame(span).to_csv('output/results/fit.csv')\n",
+        "f = open('output/results/fit.csv', 'w')\nprint(*limits(x), file=f)\n",
         "low, high = limits(x)\nif low > 0:\n    rows.append('above')\n" + WRITE,
         "rows.append(low := limits(x)[0])\n" + WRITE,
     ],

@@ -28,11 +28,12 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(eq=False, slots=True)
-class _Step:
+class Step:
     """A statement, or the head of a function, a loop or a branch.
 
     lines: of the file, from 1. binds: names that it binds or changes. uses: names in it. calls: the functions that it
     calls, and what each is given by name, where nothing is done with what they return.
+    writes, prints: whether it writes to a file, and whether it prints.
     function: the name of the innermost function around it. under: the head that decides whether it runs.
     defines: the name of the function that it is the head of; its parameters are what it binds.
     """
@@ -44,23 +45,22 @@ class _Step:
     calls: frozenset[str]
     given: tuple[tuple[str, frozenset[str]], ...]
     writes: bool
+    prints: bool
     function: str | None
-    under: _Step | None
+    under: Step | None
     defines: str | None
 
 
 class Flow:
-    """What in `sources` has a part in what they write.
+    """What among the steps of several files has a part in what they write.
 
     prints_count: whether printing is writing, as where a result is what a script has printed.
     """
 
-    def __init__(self, sources: Sequence[Source], prints_count: bool) -> None:
-        python = [source for source in sources if source.is_python]
-        steps = [step for source in python for step in _steps(source, prints_count)]
-        writers = list(_with_callers(steps))
+    def __init__(self, steps: Sequence[Step], prints_count: bool) -> None:
+        writers = list(_with_callers(steps, prints_count))
         hidden = any(not _HIDES.isdisjoint(step.calls) for step in steps)
-        self._followed = frozenset(source.path for source in python) if writers and not hidden else frozenset()
+        self._followed = frozenset(step.path for step in steps) if writers and not hidden else frozenset()
         self._lines: defaultdict[str, set[int]] = defaultdict(set)
         for step in _reached(steps, writers):
             self._lines[step.path].update(step.lines)
@@ -74,13 +74,13 @@ class Flow:
         return [spot for spot in spots if not self.has(spot)]
 
 
-def _with_callers(steps: Iterable[_Step]) -> Iterator[_Step]:
+def _with_callers(steps: Iterable[Step], prints_count: bool) -> Iterator[Step]:
     """The steps that write, and those that call a function which does."""
-    calling: defaultdict[str, list[_Step]] = defaultdict(list)
+    calling: defaultdict[str, list[Step]] = defaultdict(list)
     for step in steps:
         for name in step.calls:
             calling[name].append(step)
-    waiting = [step for step in steps if step.writes]
+    waiting = [step for step in steps if step.writes or (prints_count and step.prints)]
     seen = set(map(id, waiting))
     while waiting:
         step = waiting.pop()
@@ -90,10 +90,10 @@ def _with_callers(steps: Iterable[_Step]) -> Iterator[_Step]:
         waiting += new
 
 
-def _reached(steps: Sequence[_Step], writers: Iterable[_Step]) -> Iterator[_Step]:
+def _reached(steps: Sequence[Step], writers: Iterable[Step]) -> Iterator[Step]:
     """`writers`, and what binds, changes or returns what they use, directly or by way of others."""
     changing = _changing(steps) | _CHANGES
-    binding: defaultdict[str, list[_Step]] = defaultdict(list)
+    binding: defaultdict[str, list[Step]] = defaultdict(list)
     for step in steps:
         changed = (names for function, names in step.given if function in changing)
         for name in step.binds.union(*changed):
@@ -111,7 +111,7 @@ def _reached(steps: Sequence[_Step], writers: Iterable[_Step]) -> Iterator[_Step
                 waiting.append(one)
 
 
-def _changing(steps: Sequence[_Step]) -> frozenset[str]:
+def _changing(steps: Sequence[Step]) -> frozenset[str]:
     """Functions of the run in whose bodies something is done to a parameter."""
     parameters: defaultdict[str, set[str]] = defaultdict(set)
     for step in steps:
@@ -128,9 +128,9 @@ def _changing(steps: Sequence[_Step]) -> frozenset[str]:
 # ---- steps of one file
 
 
-def _steps(source: Source, prints_count: bool) -> Iterator[_Step]:
-    """The live statements of a file, outer ones first."""
-    around: dict[ast.AST, tuple[str | None, _Step | None]] = {}
+def steps_of(source: Source) -> Iterator[Step]:
+    """The live statements of a file in Python, outer ones first; none of another."""
+    around: dict[ast.AST, tuple[str | None, Step | None]] = {}
     for node, parent in source.live:
         function, under = around.get(parent, (None, None))
         binds, used = _parts(node, function)
@@ -144,14 +144,15 @@ def _steps(source: Source, prints_count: bool) -> Iterator[_Step]:
                 binds |= _owners(calls, source)
                 given = tuple((_last(call), _bases(filter(_is_name, call.args))) for call in calls)
             shown = source.suffix == "ipynb" and isinstance(node, ast.Expr)
-            step = _Step(
+            step = Step(
                 path=source.path,
                 lines=range(node.lineno, last + 1),  # type: ignore[attr-defined]
                 binds=binds,
                 uses=_bases(used),
                 calls=frozenset(map(_last, calls)),
                 given=given,
-                writes=shown or any(_writes(call, prints_count) for call in calls),
+                writes=shown or any(map(_writes, calls)),
+                prints=any(_last(call) == "print" for call in calls),
                 function=function,
                 under=under,
                 defines=defines,
@@ -231,10 +232,12 @@ def _last(call: ast.Call) -> str:
     return dotted(call.func).rpartition(".")[2]
 
 
-def _writes(call: ast.Call, prints_count: bool) -> bool:
+def _writes(call: ast.Call) -> bool:
     last = _last(call)
     if last == "open":
         given = [*call.args[:2], *(k.value for k in call.keywords if k.arg == "mode")]
         texts = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         return any(set(text) <= _MODES and not set(text).isdisjoint("wax+") for text in texts)
-    return (last.startswith(WRITES) and last not in _TURNS) or (prints_count and last == "print")
+    if last == "print":
+        return any(keyword.arg == "file" for keyword in call.keywords)
+    return last.startswith(WRITES) and last not in _TURNS

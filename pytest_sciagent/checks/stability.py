@@ -214,7 +214,8 @@ def _writers_first(scope: Scope, stored: Sequence[Stored]) -> list[Source]:
 
 def _flow(scope: Scope, stored: Sequence[Stored], sources: Sequence[Source]) -> Flow:
     """What has a part in what the finding's code writes. A result that no code names may be what a script printed."""
-    return Flow(sources, prints_count=not scope.writers_of(dict.fromkeys(one.result.path for one in stored)))
+    named = scope.writers_of(dict.fromkeys(one.result.path for one in stored))
+    return scope.code.flow(sources, prints_count=not named)
 
 
 def _labelled_first(scope: Scope) -> list[Result]:

@@ -24,6 +24,9 @@ _HIDES = frozenset(("exec", "eval", "globals", "locals", "vars", "setattr", "__i
 _CHANGES = vocabulary("shuffle fill_diagonal put copyto place putmask heappush heapify heappushpop insort seed")
 """Functions of libraries that change what they are given."""
 _MODES = frozenset("rwxabtU+")
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript)
+_HOLDERS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""What statements stand in."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -132,31 +135,14 @@ def steps_of(source: Source) -> Iterator[Step]:
     """The live statements of a file in Python, outer ones first; none of another."""
     around: dict[ast.AST, tuple[str | None, Step | None]] = {}
     for node, parent in source.live:
+        if not isinstance(node, _HOLDERS):
+            continue
         function, under = around.get(parent, (None, None))
         binds, used = _parts(node, function)
         defines = node.name if isinstance(node, _DEFINITIONS) else None
         step = None
-        if used or defines is not None:
-            last = max((one.end_lineno or one.lineno for one in used), default=node.lineno)  # type: ignore[attr-defined]
-            calls = [call for one in used for call in ast.walk(one) if isinstance(call, ast.Call)]
-            given: tuple[tuple[str, frozenset[str]], ...] = ()
-            if isinstance(node, ast.Expr):
-                binds |= _owners(calls, source)
-                given = tuple((_last(call), _bases(filter(_is_name, call.args))) for call in calls)
-            shown = source.suffix == "ipynb" and isinstance(node, ast.Expr)
-            step = Step(
-                path=source.path,
-                lines=range(node.lineno, last + 1),  # type: ignore[attr-defined]
-                binds=binds,
-                uses=_bases(used),
-                calls=frozenset(map(_last, calls)),
-                given=given,
-                writes=shown or any(map(_writes, calls)),
-                prints=any(_last(call) == "print" for call in calls),
-                function=function,
-                under=under,
-                defines=defines,
-            )
+        if isinstance(node, ast.stmt) and (used or defines is not None):
+            step = _step(source, node, binds, used, (function, under, defines))
             yield step
         if defines is not None:
             around[node] = (defines, None)
@@ -166,66 +152,98 @@ def steps_of(source: Source) -> Iterator[Step]:
             around[node] = (function, under)
 
 
-def _parts(node: ast.AST, function: str | None) -> tuple[frozenset[str], list[ast.expr]]:
+def _step(
+    source: Source,
+    node: ast.stmt,
+    binds: set[str],
+    used: Sequence[ast.expr],
+    around: tuple[str | None, Step | None, str | None],
+) -> Step:
+    function, under, defines = around
+    inside = [inner for one in used for inner in ast.walk(one)]
+    calls = [inner for inner in inside if isinstance(inner, ast.Call)]
+    names = [_last(call) for call in calls]
+    binds |= _bases(inner.target for inner in inside if isinstance(inner, ast.NamedExpr))
+    given: tuple[tuple[str, frozenset[str]], ...] = ()
+    if isinstance(node, ast.Expr):
+        binds |= set(_owners(calls, source))
+        if function is not None and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in inside):
+            binds.add(function)
+        by_name = [[arg for arg in call.args if isinstance(arg, _NAMED)] for call in calls]
+        given = tuple((name, _bases(args)) for name, args in zip(names, by_name, strict=True) if args)
+    return Step(
+        path=source.path,
+        lines=range(node.lineno, max((one.end_lineno or one.lineno for one in used), default=node.lineno) + 1),
+        binds=frozenset(binds),
+        uses=frozenset(filter(None, map(_name, inside))),
+        calls=frozenset(names),
+        given=given,
+        writes=(source.suffix == "ipynb" and isinstance(node, ast.Expr)) or any(map(_writes, calls)),
+        prints="print" in names,
+        function=function,
+        under=under,
+        defines=defines,
+    )
+
+
+def _parts(node: ast.AST, function: str | None) -> tuple[set[str], list[ast.expr]]:
     """What a node binds or changes as a statement, and the expressions that it uses; nothing where it is none."""
-    returned = frozenset((function,)) if function is not None else frozenset()
     match node:
-        case ast.Assign():
-            return _bases(node.targets), [*node.targets, node.value]
-        case ast.AugAssign():
-            return _bases([node.target]), [node.target, node.value]
-        case ast.AnnAssign(value=ast.expr() as value):
-            return _bases([node.target]), [node.target, value]
         case ast.Expr():
-            yields = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node.value))
-            return _bound_within(node.value) | (returned if yields else frozenset()), [node.value]
+            return set(), [node.value]
+        case ast.Assign():
+            return set(_bases(node.targets)), [*node.targets, node.value]
+        case ast.AugAssign():
+            return set(_bases([node.target])), [node.target, node.value]
+        case ast.AnnAssign(value=ast.expr() as value):
+            return set(_bases([node.target])), [node.target, value]
         case ast.Return(value=ast.expr() as value):
-            return returned, [value]
+            return {function} if function is not None else set(), [value]
         case ast.For() | ast.AsyncFor():
-            return _bases([node.target]), [node.target, node.iter]
+            return set(_bases([node.target])), [node.target, node.iter]
         case ast.While() | ast.If():
-            return _bound_within(node.test), [node.test]
+            return set(), [node.test]
         case ast.With() | ast.AsyncWith():
             given = [item.optional_vars for item in node.items if item.optional_vars is not None]
-            return _bases(given), [item.context_expr for item in node.items]
+            return set(_bases(given)), [item.context_expr for item in node.items]
         case ast.Match():
             names = {getattr(one, "name", None) for case in node.cases for one in ast.walk(case.pattern)}
-            return frozenset(name for name in names if isinstance(name, str)), [node.subject]
+            return {name for name in names if isinstance(name, str)}, [node.subject]
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
             every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            return frozenset(one.arg for one in every), [*defaults, *node.decorator_list]
+            return {one.arg for one in every}, [*defaults, *node.decorator_list]
         case ast.Import() | ast.ImportFrom():
             renamed = [one for one in node.names if one.asname is not None]
             real = [ast.copy_location(ast.Name(one.name.rpartition(".")[2], ast.Load()), node) for one in renamed]
-            return frozenset(one.asname for one in renamed if one.asname is not None), list(real)
-    return frozenset(), []
+            return {one.asname for one in renamed if one.asname is not None}, list(real)
+    return set(), []
 
 
-def _owners(calls: Iterable[ast.Call], source: Source) -> frozenset[str]:
-    """The objects whose methods are called, which may change them; a module does not."""
-    owners = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
-    return _bases(owner for owner in owners if dotted(owner).partition(".")[0] not in source.imported)
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
-
-
-def _bound_within(value: ast.expr) -> frozenset[str]:
-    return _bases([one.target for one in ast.walk(value) if isinstance(one, ast.NamedExpr)])
+def _owners(calls: Iterable[ast.Call], source: Source) -> Iterator[str]:
+    """The names of objects whose methods are called, which may change them; a module does not. Each node is looked at
+    once, however the calls are nested."""
+    seen: set[ast.AST] = set()
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and dotted(call.func).partition(".")[0] not in source.imported:
+            waiting: list[ast.AST] = [call.func.value]
+            while waiting:
+                node = waiting.pop()
+                if node not in seen:
+                    seen.add(node)
+                    waiting += ast.iter_child_nodes(node)
+                    if name := _name(node):
+                        yield name
 
 
 def _bases(targets: Iterable[ast.expr]) -> frozenset[str]:
-    return frozenset(name for target in targets for name in _names(target))
+    return frozenset(name for target in targets for node in ast.walk(target) if (name := _name(node)))
 
 
-def _names(node: ast.AST) -> Iterator[str]:
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            yield one.id
-        elif isinstance(one, ast.Attribute):
-            yield one.attr
+def _name(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
 
 
 def _last(call: ast.Call) -> str:

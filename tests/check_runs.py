@@ -14,6 +14,7 @@ from pytest_sciagent.checks.identity import CHECKS as IDENTITY
 from pytest_sciagent.checks.recompute import Recomputation
 from pytest_sciagent.checks.separation import CHECKS as SEPARATION
 from pytest_sciagent.checks.stability import CHECKS as STABILITY
+from pytest_sciagent.checks.traceability import CHECKS as TRACEABILITY
 from pytest_sciagent.evidence import QuoteIndex
 from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.findings import parse_findings
@@ -23,7 +24,7 @@ from pytest_sciagent.runs import Run
 from pytest_sciagent.runs.freeze import FreezeOptions, freeze, hash_inputs
 from pytest_sciagent.tasks import Task
 
-CHECKS = {**IDENTITY, **STABILITY, **SEPARATION, **FUTURE}
+CHECKS = {**IDENTITY, **STABILITY, **SEPARATION, **FUTURE, **TRACEABILITY}
 DATA = "id,x\n1,0.5\n2,0.7\n"
 STARTED, FINISHED = "2026-01-02T10:00:00Z", "2026-01-02T11:00:00Z"
 MTIME = 1_767_351_000  # between the two

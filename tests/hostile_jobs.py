@@ -82,6 +82,8 @@ def _serve() -> None:
     for line in sys.stdin:
         job = json.loads(line)
         if job["warm"]:
+            import scipy.stats  # noqa: F401 - a session over two systems compares them, the first job has only one
+
             print(json.dumps(_work(Path(job["folder"]), job["commands"])), flush=True)
             gc.collect()
             gc.freeze()  # what is imported is there for good: no child looks through it, and so copies it, for garbage

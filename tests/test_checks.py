@@ -41,6 +41,39 @@ def notebook(code: str, output: str | None) -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{**cell, "outputs": shown}]})
 
 
+# ---- 1.4 where numbers stand
+
+SLOPES = {"results/fit.csv": "group,slope\na,-0.3127\nb,0.34\n"}
+
+
+@pytest.mark.parametrize(
+    "words", ["falls by", "decreased by about", "a decline of", "a mean reduction of", "a negative slope of", "minus"]
+)
+def test_a_number_whose_sign_stands_in_words_is_found_with_the_opposite_sign(tmp_path: Path, words: str) -> None:
+    run = make_run(tmp_path, SLOPES, f"It is {words} **0.3127** mm, see `results/fit.csv`.")
+    facts = run_check("evidence.artifact_traceability", run).facts
+    assert facts["found_with_the_opposite_sign"] == [
+        {
+            "number": "0.3127",
+            "words": words.removeprefix("a ").removeprefix("mean "),
+            "stored": -0.3127,
+            "file": "output/results/fit.csv",
+            "place": "row 1, column slope",
+        }
+    ]
+    assert (facts["not_found"], facts["numbers_stated"], facts["found_in_named_artifacts"]) == ([], 1, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It rises by 0.3127.", "It falls to 0.3127.", "It falls by -0.34.", "It falls by 0.9127.", "It is +0.3127."],
+)
+def test_a_number_that_words_do_not_turn_is_not_found(tmp_path: Path, text: str) -> None:
+    facts = run_check("evidence.artifact_traceability", make_run(tmp_path, SLOPES, f"{text} `results/fit.csv`")).facts
+    assert "found_with_the_opposite_sign" not in facts
+    assert len(facts["not_found"]) == 1
+
+
 # ---- 1.1 data identity
 
 
@@ -203,7 +236,7 @@ rng = np.random.default_rng(1)
 d = pd.read_csv('data/cases.csv')
 draws = [d.x.sample(len(d), replace=True).mean() for _ in range(500)]
 low, high = np.percentile(draws, [2.5, 97.5])
-pd.DataFrame({'slope': [0.2]}).to_csv('output/results/fit.csv')
+pd.DataFrame({'slope': [0.2], 'low': low, 'high': high}).to_csv('output/results/fit.csv')
 """
 
 
@@ -359,7 +392,8 @@ def test_an_imported_module_is_the_findings_code(tmp_path: Path) -> None:
 
 
 def test_notebooks_count_as_code_and_their_printed_tables_as_results(tmp_path: Path) -> None:
-    code = "%matplotlib inline\nimport numpy as np\nlo, hi = np.quantile(draws, [0.025, 0.975])\nprint(table)"
+    quantiles = "table['lo'], table['hi'] = np.quantile(draws, [0.025, 0.975])"
+    code = f"%matplotlib inline\nimport numpy as np\n{quantiles}\nprint(table)"
     shown = "   group  slope    lo    hi\n0      a   0.21  0.10  0.30\n1      b   0.34  0.20  0.50\n"
     run = make_run(tmp_path, {"fit.ipynb": notebook(code, shown)}, "See `fit.ipynb`.")
     assert level(UNCERTAINTY, run) == 1
@@ -385,6 +419,84 @@ def test_a_binary_result_is_cited_by_the_words_that_name_it(tmp_path: Path) -> N
     pd.DataFrame({"slope": [0.2], "slope_se": [0.1]}).to_parquet(buffer)
     run = make_run(tmp_path, {"fit.parquet": buffer.getvalue()}, "The slope stands in `fit.parquet`, first row.")
     assert level(UNCERTAINTY, run) == 0.5
+
+
+FITTED = "slope,lo,hi\n0.21,0.1,0.3\n"
+LIMITS = """
+import csv, json, random
+import numpy as np, pandas as pd
+def limits(values):
+    return np.percentile(values, [2.5, 97.5])
+def leave_out(values):
+    for n in range(len(values)):
+        yield np.mean([v for m, v in enumerate(values) if m != n])
+def add(table, *row):
+    table.append(row)
+def keep(what, name):
+    json.dump(what, open(name, 'w'))
+class Fit:
+    def run(self, x):
+        self.low, self.high = limits(x)
+        return self
+x = list(pd.read_csv('data/cases.csv').x)
+rows = [('slope', 'lo', 'hi')]
+"""
+WRITE = "csv.writer(open('output/results/fit.csv', 'w')).writerows(rows)\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "rows.append((1, *limits(x)))\n" + WRITE,
+        "add(rows, 1, *limits(x))\n" + WRITE,
+        "low, high = limits(x)\nfor name in 'ab':\n    row = {}\n    row[name] = low\n    rows += [row, high]\n"
+        + WRITE,
+        "fit = Fit()\nfit.run(x)\nrows.append((1, fit.low, fit.high))\n" + WRITE,
+        "keep({'ci': list(limits(x))}, 'output/results/fit.csv')\n",
+        "span = map(limits, [x])\npd.DataFrame(span).to_csv('output/results/fit.csv')\n",
+        "f = open('output/results/fit.csv', 'w')\nprint(*limits(x), file=f)\n",
+        "low, high = limits(x)\nif low > 0:\n    rows.append('above')\n" + WRITE,
+        "rows.append(low := limits(x)[0])\n" + WRITE,
+    ],
+)
+def test_limits_that_go_into_what_is_written_count(tmp_path: Path, code: str) -> None:
+    files = {"code/fit.py": LIMITS + code, "results/fit.csv": FITTED}
+    assert level(UNCERTAINTY, make_run(tmp_path, files, NAMED)) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "limits(x)\nrows.append(('0.21', '0.1', '0.3'))\n" + WRITE,
+        "low, high = limits(x)\nrows.append(('0.21', '0.1', '0.3'))\n" + WRITE,
+        "print('limits', limits(x))\nrows.append(('0.21', '0.1', '0.3'))\n" + WRITE,
+        "np.percentile(rows, 2.5)\n" + WRITE,
+        "assert limits(x)[0] < 1\nfor one in limits(x):\n    pass\n" + WRITE,
+        "fit = Fit().run(x)\nprint(fit.low)\n" + WRITE,
+    ],
+)
+def test_limits_that_go_nowhere_do_not_count(tmp_path: Path, code: str) -> None:
+    files = {"code/fit.py": LIMITS + code, "results/fit.csv": FITTED}
+    result = run_check(UNCERTAINTY, make_run(tmp_path, files, NAMED))
+    assert (result.level, result.reason_code) == (0.5, "uncertainty_without_code")
+    assert "nothing that is written comes of it" in result.reason
+    assert result.facts["code_without_use"]
+
+
+def test_what_is_printed_counts_where_no_code_names_the_result(tmp_path: Path) -> None:
+    code = LIMITS + "print('slope,lo,hi')\nprint(0.21, *limits(x), sep=',')\n"
+    for name, expected in (("printed.csv", 1), ("fit.csv", 0.5)):
+        more = "" if name == "printed.csv" else WRITE
+        files = {"code/fit.py": code + more, f"results/{name}": FITTED}
+        run = make_run(tmp_path, files, f"Evidence: `code/fit.py`, `results/{name}`.")
+        assert level(UNCERTAINTY, run) == expected
+
+
+def test_a_changed_sample_that_goes_nowhere_does_not_count(tmp_path: Path) -> None:
+    table = "left_out,slope\na,0.21\nb,0.22\n"
+    for code, expected in (("rows += list(leave_out(x))\n", 1), ("for one in leave_out(x):\n    print(one)\n", 0.5)):
+        files = {"code/fit.py": LIMITS + code + WRITE, "results/fit.csv": table}
+        assert level(SAMPLE, make_run(tmp_path, files, NAMED)) == expected
 
 
 # ---- 2.2 replication

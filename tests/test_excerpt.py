@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -34,6 +35,50 @@ def test_the_rows_that_hold_the_numbers_are_kept() -> None:
     assert shown.startswith("name,value\n")
     assert "characters are left out here" in shown
     assert cut > 0
+
+
+def wide_table(columns: int) -> str:
+    """Forty rows of so many columns; the last but one column speaks of `FINDING`, and row 7 has its number."""
+    names = ["sample", *(f"g{i}" for i in range(columns - 3)), "fit_slope", "last"]
+    rows = [[f"s{r}", *(f"{r * i % 97 / 97:.3f}" for i in range(columns - 3)), "0.1", "0.2"] for r in range(40)]
+    rows[7][-2] = "0.43212"
+    return "".join(",".join(row) + "\n" for row in [names, *rows])
+
+
+def test_of_a_wide_table_the_columns_that_speak_of_the_finding_are_kept() -> None:
+    text = wide_table(10_000)
+    shown, cut = excerpt("table.csv", text, 5000, Cues.of(FINDING))
+    lines = shown.splitlines()
+    assert lines[0].endswith(" characters are left out here: columns, and ends of long cells ...]")
+    told = r"\[\.\.\. [\d,]+ columns? \.\.\.\] "
+    assert re.fullmatch(rf"sample,(g\d+,)+ {told},fit_slope, {told}", lines[1])
+    (row,) = [line for line in lines if line.startswith("s7,")]
+    assert ",0.43212," in row
+    assert len(row.split(",")) == len(lines[1].split(","))
+    assert len(shown) <= 5000 + 60 * shown.count("left out here")
+    assert cut > 0.9 * len(text)
+
+
+def test_a_long_cell_is_shown_by_its_beginning() -> None:
+    text = f'name,note\na,"{"x, " * 3000}"\nb,short\n'
+    shown, cut = excerpt("notes.csv", text, 4000, Cues.of(FINDING))
+    assert 'a,"x, x, x,' in shown
+    assert shown.endswith("x, x [... 8,802 characters ...] \nb,short\n")
+    assert 8_700 < cut < 8_900
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.text('ab,"; [.\t', max_size=30), min_size=1, max_size=40), min_size=1, max_size=12),
+    st.integers(400, 3000),
+    st.sampled_from(["a.csv", "a.tsv"]),
+)
+def test_what_is_shown_of_a_wide_table_stands_in_it(rows: list[list[str]], room: int, path: str) -> None:
+    text = "\n".join(",".join(cells * (2500 // len(",".join(cells) + "-") + 1)) for cells in rows)
+    shown, cut = excerpt(path, text, room, Cues.of(FINDING))
+    pieces = re.split(r" ?\[\.\.\. [\d,]+ (?:columns?|characters)[^\]]* \.\.\.\] ?|\n", shown)
+    assert all(piece in text for piece in pieces)
+    assert (cut == 0) == (shown == text)
 
 
 def test_the_functions_that_make_the_numbers_are_kept_whole() -> None:

@@ -399,7 +399,7 @@ def told(cohort: Cohort, *args: str) -> tuple[pytest.RunResult, Any]:
     "tried again, then an error of each question that got no answer, never a level; the next session asks these only",
 )
 def network_cut(cohort: Cohort) -> int:
-    return failing(cohort, Raw(200, b"half of it", drop=True), 4, "--sciagent-timeout=2")
+    return failing(cohort, Raw(200, b"half of it", drop=True), 4, "--sciagent-timeout=1")
 
 
 @fault("an endpoint that drips a byte at a time", 1, "ended by `--sciagent-timeout`, whatever still drips; as above")
@@ -409,7 +409,7 @@ def slow_drip(cohort: Cohort) -> int:
 
 @fault("an endpoint that closes at the headers", 1, "as above")
 def closes_at_headers(cohort: Cohort) -> int:
-    return failing(cohort, Raw(200, b"", drop=True), QUESTIONS, "--sciagent-timeout=2")
+    return failing(cohort, Raw(200, b"", drop=True), QUESTIONS, "--sciagent-timeout=1")
 
 
 @fault("the name of the endpoint can't be resolved", 1, "as above, and the message says so")

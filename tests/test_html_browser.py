@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pages import Tab, new_tab, start_browser
 from PIL import Image
-from sample import Cohort
+from sample import QUOTE, Cohort, write_task
 
 from pytest_sciagent.reporting.html import pages
 
@@ -65,15 +65,55 @@ def test_screenshots_of_cohort_run_and_filtered_view(tab: Tab, report: Path, tmp
     _screenshot(page, tmp_path / "filtered.png")
 
 
-@pytest.mark.parametrize("width", [1600, 1180, 760, 390])
-def test_nothing_stands_out_of_its_box(tab: Tab, report: Path, width: int) -> None:
-    page = tab.open(report)
+def _wider_than(page: Page, width: int) -> int:
+    """How much wider than the window the page is, with all of it unfolded."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.click("#open-all")
-    wide = page.locator(".card, .group-head, .finding-head, .score-row:not(.axis), summary").evaluate_all(
-        "boxes => boxes.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.className + ': ' + b.innerText)"
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    return int(page.evaluate("document.documentElement.scrollWidth")) - width
+
+
+def test_nothing_stands_out_of_its_box(tab: Tab, report: Path) -> None:
+    page = tab.open(report)
+    for width in (1600, 1280, 1180, 768, 390, 320):
+        assert _wider_than(page, width) <= 0, width
+        wide = page.locator(".card, .group-head, .finding-head, .score-row:not(.axis), summary").evaluate_all(
+            "boxes => boxes.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.className + ': ' + b.innerText)"
+        )
+        assert wide == [], width
+
+
+def test_long_names_widen_no_page(tab: Tab, cohort: Cohort, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ONE_FILE", 1)
+    word = "deoxyribonucleoprotein" * 4
+    report = (
+        f"# {word}\n\n## Finding 1: {word} of `{word}`\n\n{QUOTE}, `output/results/{word}.csv`, `output/code/fit.py`.\n"
     )
-    assert wide == []
+    write_task(cohort.root / "tasks" / f"task_{word}")
+    for system in (f"{word}_a", "S" * 80):
+        files = {f"results/{word}.csv": f"{word},b\n{word},2.50\n"}
+        cohort.run(system, f"task_{word}", report=report, files=files, place=f"runs/{system[0]}/t")
+    cohort.record()
+    cohort.pytest("--sciagent-run=runs", "--sciagent-html=out.html", "--sciagent-min-score=50")
+    written = [cohort.root / "out.html", *cohort.root.glob("out_files/*.html")]
+    assert len(written) == 3
+    for path in written:
+        page = tab.open(path)
+        for width in (320, 390, 768, 1280):
+            assert _wider_than(page, width) <= 0, (path.name, width)
+
+
+def test_a_place_that_several_cite_is_shown_where_it_is_cited(tab: Tab, report: Path) -> None:
+    page = tab.open(report)
+    links = page.locator(".there a")
+    assert links.count() > 20
+    wanted = page.locator(f"[id='{(links.first.get_attribute('href') or '')[1:]}']")
+    text = (wanted.locator("pre, table").first.text_content() or "").strip()
+    name = links.first.evaluate("link => link.closest('details.item').id")
+    assert text not in (page.locator(f"[id='{name}']").text_content() or "")
+    page = tab.open(report, f"#{name}")
+    page.locator(f"[id='{name}'] > summary:focus").wait_for()
+    assert text in (page.locator(f"[id='{name}']").text_content() or "")
+    assert page.locator(f"[id='{name}'] .there").count() == 0
 
 
 def test_filters_show_what_fits_and_keep_it_in_the_address(tab: Tab, report: Path) -> None:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -84,10 +85,21 @@ def test_each_item_names_the_condition_it_met_and_the_next_one(shipped: Any) -> 
     for item in items_of(page).values():
         for box in by_class(item, "conds"):
             told[box.get("data-met"), box.get("data-next")] += 1
-            link = next(box.iter("a")).get("href", "")
+            link = next(by_class(item, "full")).get("href", "")
             levels = {part.get("data-level") for part in by_class(texts[link[1:]], "cond")}
             assert {box.get("data-met"), box.get("data-next")} - {None} <= levels
     assert set(told) == {("zero", "half"), ("half", "full"), ("full", None)}
+
+
+def test_a_place_that_several_cite_stands_once(shipped: Any) -> None:
+    page, _ = shipped
+    (section,) = [one for one in page.iter("section") if one.get("id") == "places"]
+    places = {one.get("id"): b"".join(map(ElementTree.tostring, one)) for one in section.iter("li")}
+    links = [one.find("a") for one in by_class(page, "there")]
+    cited = Counter(link.get("href", "").removeprefix("#") for link in links if link is not None)
+    assert len(places) == len(set(places.values())) > 10
+    assert cited.keys() == places.keys()
+    assert min(cited.values()) > 1
 
 
 def test_citations_are_shown_in_their_place(shipped: Any) -> None:

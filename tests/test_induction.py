@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -573,6 +574,11 @@ def test_whatever_scores_runs_refuses_a_late_rubric_in_the_same_words(cohort: Co
     found = json.loads((tmp_path / "found.json").read_text())
     assert found == compare(scores).as_json()
     assert note in found["notes"][0]
+    table = tmp_path / "table.csv"
+    cohort.sciagent("compare", "runs", *how, "--allow-late-rubric", "--csv", table)
+    (row,) = csv.DictReader(table.open())
+    assert note in row["note"] == scores.table()["note"][0]
+    assert cohort.sciagent("compare", table, *how)[:2] == (0, out), "a table tells it again"
     Path("pytest.ini").write_text("[pytest]\nsciagent_allow_late_rubric = true\n")
     assert cohort.sciagent("compare", "runs", *how) == (0, out, ""), "what a session allows, the command allows"
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sciagent.checks.plans import PlanFailed, run_plan
-from pytest_sciagent.checks.recompute import compare, find_number
+from pytest_sciagent.checks.recompute import StatedQuantity, compare, find_number, from_card
+from pytest_sciagent.models import Card
 from pytest_sciagent.models.plan import RecomputePlan
 
 FILES = ["data/points.csv"]
@@ -254,3 +255,24 @@ def test_a_filter_or_label_that_meets_no_row_says_nothing(points: Path) -> None:
         run_plan(plan("proportion", value="group", success="zzz"), points, FILES)
     with pytest.raises(PlanFailed, match="leaves nothing"):
         run_plan(plan("mean", value="x", within=["group"]), points, FILES)
+
+
+@pytest.mark.parametrize(
+    ("quote", "outcome"),
+    [
+        ("the slope is -0.31 mm", "confirmed"),
+        ("the length falls by 0.31 mm", "differs"),
+        ("it is 0.31 mm lower in males", "differs"),
+        ("the length rises by 0.31 mm", "refuted"),
+        ("the slope is 0.31 mm", "refuted"),
+        ("the length falls by 0.91 mm", "refuted"),
+    ],
+)
+def test_a_sign_in_words_is_no_contradiction_of_a_reference_card(quote: str, outcome: str) -> None:
+    quantity = {"key": "slope", "value": -0.3, "unit": "mm", "tolerance": {"absolute": 0.02}, "role": "core"}
+    card = Card.model_validate(
+        {"id": "c1", "object": "bills", "scope": "all", "direction": "falls", "quantities": [quantity]}
+    )
+    written = next(n for n in ("-0.31", "0.31", "0.91") if n in quote)
+    stated = StatedQuantity("slope", quote, written, float(written))
+    assert [r.outcome for r in from_card(card, [stated], {"slope": -0.3})] == [outcome]

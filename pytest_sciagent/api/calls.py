@@ -23,7 +23,7 @@ from ..reporting.cohort import CohortRun
 from ..reporting.results import Results, RunResult, VerdictKey, completed, run_result, system_results
 from ..reporting.scored_runs import OpenRun, late_notes, open_runs
 from ..reporting.spending import Spending, Spent, saved_by, spent_by
-from ..reporting.validity import Calibrations, calibrations_of
+from ..reporting.validity import Calibrations, calibrations_of, told_once
 from ..reporting.words import Words
 from ..rubrics import DEFAULT_RUBRIC, with_profile
 from ..runs import Run
@@ -188,6 +188,7 @@ def compare(
     Raises:
         SciagentError: as `score`; scores that were made in different ways; nothing to compare.
     """
+    from ..reporting.cohort import as_rows
     from ..reporting.cohort_files import combine as combine_tables
     from ..reporting.comparison import check_comparable
     from ..reporting.comparison import compare as compare_table
@@ -214,7 +215,7 @@ def compare(
         raise SciagentError("name runs to compare")
     table = combine_tables([(f"part {n}", one.table()) for n, one in enumerate(scored, 1)], scored[0].rubric)
     check_comparable(table)
-    notes = dict.fromkeys(note for one in scored for note in one.notes)
+    notes = told_once([*(row["note"] for row in as_rows(table)), *(note for one in scored for note in one.notes)])
     return Compared(compare_table(table, scored[0].rubric, margin=margin, seed=seed), table, tuple(notes))
 
 

@@ -33,7 +33,7 @@ _READERS = vocabulary(
     "read_csv read_table read_json read_excel read_parquet read_text read_bytes loadtxt genfromtxt load loads exists"
     " is_file isfile getsize stat scan_csv read_feather read_hdf unlink remove"
 )
-_WRITES = ("to_", "save", "dump", "write", "export")
+WRITES = ("to_", "save", "dump", "write", "export")
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 _PLACEHOLDERS = re.compile("\0+")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\s*+\(")
@@ -163,6 +163,11 @@ class Source:
                     waiting.append(child)
         return parents
 
+    @property
+    def live(self) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """Every node that can have an effect, each with the node around it; outer ones first."""
+        yield from self._parents.items()
+
     @cached_property
     def is_empty(self) -> bool:
         """Whether there is no statement in it. Code that can't be parsed is not empty."""
@@ -263,7 +268,7 @@ class Source:
                     given = [*around.args[1:2], *(k.value for k in around.keywords if k.arg == "mode")]
                     modes = "".join(str(mode.value) for mode in given if isinstance(mode, ast.Constant))
                     return "read" if set(modes).isdisjoint("wax+") else "write"
-                if last.startswith(_WRITES):
+                if last.startswith(WRITES):
                     return "write"
                 return "read" if last in _READERS else "other"
             if isinstance(around, ast.stmt):

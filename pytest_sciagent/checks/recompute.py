@@ -14,6 +14,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from ..evidence.citations import comparable
+from ..evidence.directions import SIGNS, falling, lessening
 from ..evidence.numbers import Asserted, extract_numbers
 from ..models import Card, Finding
 from ..models.plan import TWO_GROUPS, RecomputePlan
@@ -22,7 +23,6 @@ from ..text import one_line
 from .plans import PlanFailed, run_plan
 
 Outcome = Literal["confirmed", "differs", "refuted", "failed"]
-_SIGNS = frozenset("+-−–")
 _SOURCES = {
     "card": "task verification code",
     "plan": "operation on the task data",
@@ -98,7 +98,7 @@ def compare(number: Asserted, value: float, comparison: str = "equals", *, eithe
     """
     said = _says(number, value, comparison)
     others = [100 * value] if number.percent else []
-    in_words = comparison not in {"positive", "negative"} and number.text[0] not in _SIGNS
+    in_words = comparison not in {"positive", "negative"} and number.text[0] not in SIGNS
     if either_sign or (number.value * value < 0 and in_words):
         others += [-value, 1 / value if value else value]
     if said == "refuted" and any(_says(number, other, comparison) != "refuted" for other in others):
@@ -158,11 +158,10 @@ def _one_plan(plan: RecomputePlan, section: str, task: Task, files: Sequence[str
     except Exception as error:  # data of any shape, and a plan that nobody has tried before
         return result("failed", one_line(f"{type(error).__name__}: {error}", 200))
     value *= 100 if number.percent and plan.operation == "proportion" else 1
-    return result(
-        compare(number, value, plan.comparison, either_sign=plan.operation in TWO_GROUPS),
-        f"{describe(plan)} over {rows} rows",
-        value,
-    )
+    outcome = compare(number, value, plan.comparison, either_sign=plan.operation in TWO_GROUPS)
+    turned = outcome == "differs" and number.text[0] not in SIGNS and _says(number, -value, "equals") == "confirmed"
+    detail = f"{describe(plan)} over {rows} rows{'; the same size with the opposite sign' if turned else ''}"
+    return result(outcome, detail, value)
 
 
 def find_number(asserted: str, quote: str) -> Asserted | None:
@@ -209,14 +208,22 @@ def from_card(card: Card, stated: Sequence[StatedQuantity], recomputed: Mapping[
         for number in stated:
             if number.key != quantity.key or value is None:
                 continue
+            outcome: Outcome = "differs"
+            detail = "outside the tolerance of the task"
             if quantity.tolerance.accepts(number.value, value):
-                outcome: Outcome = "confirmed"
+                outcome, detail = "confirmed", "within the tolerance of the task"
+            elif quantity.tolerance.accepts(-number.value, value) and _sign_in_words(number):
+                detail = "within the tolerance of the task but for its sign, which stands in words"
             elif number.value * value < 0 and quantity.role == "core":
                 outcome = "refuted"
-            else:
-                outcome = "differs"
-            detail = (
-                "within the tolerance of the task" if outcome == "confirmed" else "outside the tolerance of the task"
-            )
             results.append(Recalculated(quantity.role, "card", number.quote, number.asserted, outcome, value, detail))
     return results
+
+
+def _sign_in_words(number: StatedQuantity) -> bool:
+    """Whether the quote writes a positive number without a sign, and says that it is one of falling."""
+    written = find_number(number.asserted, number.quote)
+    if written is None or written.value <= 0 or written.text[0] in SIGNS:
+        return False
+    text = _unmarked(number.quote)
+    return falling(text, written.start) is not None or lessening(text, written.end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, partial
 from pathlib import PurePosixPath
 
@@ -9,6 +10,7 @@ from ..evidence.artifacts import Artifacts
 from ..evidence.readers import Unreadable
 from ..runs import UnsafeFile
 from .code import Source, Spot, Text, Use
+from .flow import Flow, Step, steps_of
 from .notebooks import notebook_source
 from .reach import used_names
 
@@ -24,6 +26,8 @@ class RunCode:
         self._artifacts = artifacts
         self._paths = [entry.path for entry in artifacts.run.with_role(*CODE_ROLES)][:MAX_SOURCES]
         self._sources: dict[str, Source] = {}
+        self._steps: dict[str, list[Step]] = {}
+        self._flows: dict[tuple[frozenset[str], bool], Flow] = {}
         self._mentions: dict[str, list[tuple[Source, Use, Spot]]] = {}
 
     def source(self, path: str) -> Source:
@@ -37,6 +41,15 @@ class RunCode:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
             self._sources[path] = Source(path, text, partial(self._is_used_beside, path))
         return self._sources[path]
+
+    def flow(self, sources: Iterable[Source], prints_count: bool) -> Flow:
+        """What in these sources has a part in what they write; see `Flow`."""
+        key = (frozenset(source.path for source in sources if source.is_python), prints_count)
+        if key not in self._flows:
+            paths = sorted(key[0])
+            self._steps |= {path: list(steps_of(self.source(path))) for path in paths if path not in self._steps}
+            self._flows[key] = Flow([step for path in paths for step in self._steps[path]], prints_count)
+        return self._flows[key]
 
     @cached_property
     def _names(self) -> dict[str, frozenset[str]]:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from .base import Check, CheckContext, CheckResult, decided
 from .code import Source, Spot
+from .flow import Flow
 from .looked import among, through, unlinked
 from .patterns import filter_spots, is_numeric_work, literal_spots, own_functions, sample_spots, uncertainty_spots
 from .repeats import RunResults
@@ -34,8 +35,10 @@ def uncertainty(context: CheckContext) -> CheckResult:
     scope = scope_of(context)
     stored = [one for result in _labelled_first(scope) for one in uncertainties(result)]
     sources = _writers_first(scope, stored)
-    own = own_functions(sources)
-    spots = [(given, spot) for source in sources for given, spot in uncertainty_spots(source, own)]
+    own, flow = own_functions(sources), _flow(scope, stored, sources)
+    found = [one for source in sources for one in uncertainty_spots(source, own)]
+    spots = [(given, spot) for given, spot in found if flow.has(spot)]
+    idle = flow.without(spot for _, spot in found)
     exact = next((one for one in stored if any(one.kind in given for given, _ in spots)), None)
     near = next((one for one in stored if any(given & _GIVES[one.kind] for given, _ in spots)), None)
     chosen = exact or near
@@ -52,7 +55,7 @@ def uncertainty(context: CheckContext) -> CheckResult:
         "a bootstrap, a standard error or a fit's confidence limits",
         "uncertainty",
     )
-    return _two_parts(scope, stored, matching, sources, facts, wants)
+    return _two_parts(scope, stored, matching, sources, facts, wants, idle)
 
 
 def replication(context: CheckContext) -> CheckResult:
@@ -84,11 +87,13 @@ def sample_perturbation(context: CheckContext) -> CheckResult:
     stored = [one for result in _labelled_first(scope) for one in sample_changes(result)]
     sources = _writers_first(scope, stored)
     strong = [one for one in stored if one.kind == "strong"]
-    own = own_functions(sources)
-    spots = [spot for source in sources for spot in sample_spots(source, own, once=bool(strong))]
+    own, flow = own_functions(sources), _flow(scope, stored, sources)
+    found = [spot for source in sources for spot in sample_spots(source, own, once=bool(strong))]
+    idle = flow.without(found)
+    spots = [spot for spot in found if spot not in idle]
     named = strong + ([one for one in stored if one.kind == "weak"] if spots else [])
     if not named and any(one.kind == "subset" for one in stored):
-        spots = [spot for source in sources for spot in filter_spots(source)]
+        spots = [spot for source in sources for spot in filter_spots(source) if flow.has(spot)]
         named = [one for one in stored if one.kind == "subset"] if spots else []
     facts = _facts(scope, named, spots, "sample_perturbation")
     unsupported = [one.where for one in stored if one not in named]
@@ -101,7 +106,7 @@ def sample_perturbation(context: CheckContext) -> CheckResult:
         "a loop that leaves members out, or a subsample",
         "sample_perturbation",
     )
-    return _two_parts(scope, named, spots, sources, facts, wants)
+    return _two_parts(scope, named, spots, sources, facts, wants, idle)
 
 
 def method_perturbation(context: CheckContext) -> CheckResult:
@@ -158,8 +163,12 @@ def _two_parts(
     sources: Sequence[Source],
     facts: dict[str, JsonValue],
     wants: _Wanted,
+    idle: Sequence[Spot] = (),
 ) -> CheckResult:
-    """Level 1 for a stored result with the code behind it, 0.5 for the result alone, else 0."""
+    """Level 1 for a stored result with the code behind it, 0.5 for the result alone, else 0.
+
+    idle: code that would do, but of which nothing comes that is written.
+    """
     code = wants.code
     if not stored:
         reason_code = f"no_{code}_result" if scope.results else "no_result"
@@ -170,6 +179,10 @@ def _two_parts(
     if spots:
         reason = f"{where}, and the finding's code {wants.does} ({spots[0].fact})."
         return decided(1, reason, f"{code}_with_code", facts, (cited, spots[0].citation))
+    if idle:
+        facts["code_without_use"] = listed(dict.fromkeys(spot.fact for spot in idle))
+        reason = f"{where}; code of the finding {wants.does} ({idle[0].fact}), but nothing that is written comes of it."
+        return decided(0.5, reason, f"{code}_without_code", facts, (cited,))
     reason = f"{where}, but no code of the finding that {wants.does} was found: looked through {through(sources)}"
     return decided(0.5, f"{reason} for {wants.code_such_as}.", f"{code}_without_code", facts, (cited,))
 
@@ -197,6 +210,12 @@ def _writers_first(scope: Scope, stored: Sequence[Stored]) -> list[Source]:
     sources = scope.closure([*map(scope.code.source, writers), *scope.sources])
     named = {source.path for source in scope.named_sources}
     return sorted(sources, key=lambda source: (source.path not in named, source.path not in writers))
+
+
+def _flow(scope: Scope, stored: Sequence[Stored], sources: Sequence[Source]) -> Flow:
+    """What has a part in what the finding's code writes. A result that no code names may be what a script printed."""
+    named = scope.writers_of(dict.fromkeys(one.result.path for one in stored))
+    return scope.code.flow(sources, prints_count=not named)
 
 
 def _labelled_first(scope: Scope) -> list[Result]:

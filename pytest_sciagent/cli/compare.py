@@ -104,12 +104,14 @@ def compare(
     from ..evaluation.recorded import read_rubric
     from ..evaluation.weights import poll_of
     from ..profile_names import PROFILES
+    from ..reporting.cohort import as_rows
     from ..reporting.cohort_files import SUFFIXES, read_table, write_csv, write_parquet
     from ..reporting.cohort_files import combine as combine_tables
     from ..reporting.comparison import check_comparable
     from ..reporting.comparison import compare as compare_table
     from ..reporting.comparison_json import comparison_as_json
     from ..reporting.comparison_text import comparison_text
+    from ..reporting.validity import told_once
     from ..rubrics import DEFAULT_RUBRIC
 
     if not (math.isfinite(margin) and 0 < margin <= 100):
@@ -126,14 +128,14 @@ def compare(
     sources = sources_of(tasks, folder, templates)
     poll = poll_of(parse_draws(draws), combine, weights, [rubric], sources.templates)
     how = (poll, known_calibrations(calibration, sources), allow_late)
-    notes: tuple[str, ...] = ()
     if frozen:
-        scored, notes = _score(frozen, sources, rubric, judge, judge_param, *how)
+        scored = _score(frozen, sources, rubric, judge, judge_param, *how)
         parts.insert(0, (", ".join(map(str, frozen)), scored))
     table = combine_tables(parts, rubric)
     check_comparable(table)
-    again = {other: _score(frozen, sources, rubric, other, (), *how)[0] for other in others}
+    again = {other: _score(frozen, sources, rubric, other, (), *how) for other in others}
     comparison = compare_table(table, rubric, margin=margin, seed=seed, others=again)
+    notes = told_once([row["note"] for row in as_rows(table)])
     show(comparison_text(table, comparison), comparison_as_json(table, comparison), json, notes)
     if csv is not None:
         write_csv(csv, table)
@@ -150,8 +152,8 @@ def _score(
     poll: Poll,
     calibrations: Calibrations,
     allow_late: bool,
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The table of the runs, and what to know about their scores."""
+) -> pd.DataFrame:
+    """The table of the runs."""
     from ..evaluation.recorded import judge_name, recorded_judge
     from ..judging.identity import parse_judges
     from ..reporting.cohort import cohort_table
@@ -161,11 +163,11 @@ def _score(
         raise SciagentError("--judge-param belongs to a judge: name it with --judge KIND:MODEL")
     named = parse_judges(judge, parameters) if judge is not None else ()
     opened = open_runs(find(runs), sources, [rubric])
-    notes = late_notes(opened, rubric, allow_late)
+    late_notes(opened, rubric, allow_late)
     ledgers = (o.case.ledger for o in opened if o.case)
     whose = recorded_judge(ledgers, named, "--judge KIND:MODEL (and --judge-param)", poll)
     with progress(opened, "scoring runs") as shown:
         scored = [score_run(run, rubric, whose) for run in shown]
     validity = calibrations.validity(whose.identity, rubric)
     name = judge_name(whose.identity) if whose.identity is not None else None
-    return cohort_table(scored, rubric, name, validity), notes
+    return cohort_table(scored, rubric, name, validity)

@@ -80,7 +80,7 @@ def read_delimited(data: bytes, preferred: str = ",") -> Artifact:
     """
     text, encoding = decode(data)
     _check_lines(text)
-    delimiter = _delimiter(text, preferred)
+    delimiter = delimiter_of(text, preferred)
     rows, facts = _parse(text, delimiter)
     facts |= {"encoding": encoding, "delimiter": delimiter}
     if not rows:
@@ -120,7 +120,7 @@ def _records(text: str, delimiter: str, strict: bool) -> Iterator[list[str]]:
             yield record
 
 
-def _delimiter(text: str, preferred: str) -> str:
+def delimiter_of(text: str, preferred: str) -> str:
     """The delimiter under which most of the first rows have one and the same number of fields, above one."""
     sample = text if len(text) <= _SAMPLE else text[: text.rfind("\n", 0, _SAMPLE) + 1] or text[:_SAMPLE]
     best, best_score = preferred, (0.0, 0)

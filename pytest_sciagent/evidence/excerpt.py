@@ -10,11 +10,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 from .numbers import extract_numbers
+from .wide import narrowed
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _BACKQUOTED = re.compile(r"`([^`\n]{1,200})`")
-_LINES = ".csv .tsv .jsonl .ndjson .log .xlsx .xlsm .parquet .pq .npy .npz .h5 .hdf5 .hdf .nc .nc4"
-_BY_LINE = tuple(_LINES.split())
+_TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".pq", ".npy", ".npz", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")
+_BY_LINE = (*_TABLES, ".log")
+_RECORDS = (".jsonl", ".ndjson")
 MAX_LINE = 4000
 _PART = re.compile(r".{1,400}(?:[, ]|$)|.{1,400}", re.DOTALL)
 """A part of an endless line: 400 characters at most, up to a comma or space where there is one."""
@@ -56,9 +58,22 @@ class Cues:
 def excerpt(path: str, text: str, room: int, cues: Cues) -> tuple[str, int]:
     """`text` of the file `path` in about `room` characters, and how many characters were left out.
 
-    Tables are cut by rows, Python code by top-level statements (whole functions, classes by their methods), other text
-    by blocks of lines. What stands on a line of its own that is too long is cut at commas and spaces.
+    Tables are cut by rows, and by columns where rows are endless; Python code by top-level statements (whole functions,
+    classes by their methods), other text by blocks of lines. What stands on a line of its own that is too long is cut
+    at commas and spaces.
     """
+    if len(text) <= room:
+        return text, 0
+    narrow = narrowed(path, text, room, cues) if path.lower().endswith(_TABLES) else None
+    if narrow is None:
+        return _by_blocks(path, text, room, cues)
+    removed = len(text) - len(narrow)
+    note = f"[... {removed:,} characters are left out here: columns, and ends of long cells ...]\n"
+    shown, cut = _by_blocks(path, narrow, max(room - len(note), 0), cues)
+    return note + shown, removed + cut
+
+
+def _by_blocks(path: str, text: str, room: int, cues: Cues) -> tuple[str, int]:
     if len(text) <= room:
         return text, 0
     blocks = _blocks(path, text)
@@ -110,6 +125,8 @@ def _blocks(path: str, text: str) -> list[str]:
     lines = text.splitlines(keepends=True)
     if path.lower().endswith(_BY_LINE):
         return lines
+    if path.lower().endswith(_RECORDS):
+        return list(_short(lines))
     starts = _statements(text) if path.endswith(".py") else []
     return list(_short(_slices(lines, starts or range(0, len(lines), BLOCK_LINES))))
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice, pairwise
 
 from .prose import DASHES, Role, is_label, is_level, is_year, mask, range_between, within_dates
@@ -81,6 +82,11 @@ def extract_numbers(text: str) -> list[Asserted]:
     """The numbers of `text` (Markdown), in order. Code, links, paths, versions, list numbers, citations such as [3]
     and digits within names (g1, AR2) are not looked at; nor is anything past 10 million characters or 50,000 numbers.
     """
+    return list(_extracted(text))
+
+
+@lru_cache(4)  # the evidence package, the trace and the recalculation each ask for those of one finding
+def _extracted(text: str) -> tuple[Asserted, ...]:
     text = text[:MAX_TEXT]
     masked, dates = mask(text)
     tokens = list(islice(_tokens(masked), MAX_NUMBERS))
@@ -89,7 +95,7 @@ def extract_numbers(text: str) -> list[Asserted]:
     numbers += [
         Asserted(text[start:end], start, end, float(year), 0, 4, 0.5, role="date") for start, end, year in dates
     ]
-    return sorted(numbers, key=lambda number: number.start)
+    return tuple(sorted(numbers, key=lambda number: number.start))
 
 
 def _tokens(masked: str) -> Iterator[_Token]:

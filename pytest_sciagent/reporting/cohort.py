@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SciagentError
+from ..rubrics.frozen import late_note
 from ..scoring import Interval, mean
 from ..scoring.truthinsight import S1_SHARE, S2_SHARE
 from .agreement import Agreement, agreement_by_criterion
@@ -48,7 +49,7 @@ def column_types(rubric: Rubric) -> dict[str, str]:
     distinct findings in the order of the report, as JSON. `feasible` is the score without `infeasible` criteria.
     `flip_rate` is the share of answers that a judge changed in its second draw, `agreement` the share of pairs of
     judges that gave one level, `flips.<id>` and `agreement.<id>` the same for a criterion (see `agreement`); empty
-    where no panel has voted.
+    where no panel has voted. `note` is what to know of the row's score: that the rubric was fixed after the run began.
     """
     types = dict.fromkeys(("system", "task", "domain"), "string")
     types["repeat"] = "Int64"
@@ -62,7 +63,7 @@ def column_types(rubric: Rubric) -> dict[str, str]:
     types |= dict.fromkeys(("flip_rate", "agreement"), "float64")
     types |= {f"{name}.{c.id}": "float64" for c in rubric.criteria for name in ("flips", "agreement")}
     types |= {"cost_usd": "float64", "input_tokens": "Int64", "output_tokens": "Int64", "seconds": "float64"}
-    return types | dict.fromkeys(SCORED_BY, "string")
+    return types | dict.fromkeys((*SCORED_BY, "note"), "string")
 
 
 def _ends(names: Iterable[str], kind: str) -> dict[str, str]:
@@ -148,6 +149,8 @@ def _row(run: CohortRun, rubric: Rubric) -> dict[str, Any]:
     impossible = infeasible(run.task, rubric)
     row |= {"infeasible": ",".join(impossible) or None, "findings": len(result.findings)}
     row |= {"assessed": float(result.assessed)}
+    if index.state == "sound" and run.manifest is not None:
+        row["note"] = late_note(rubric, run.manifest.started_at)
     points = {"score": result.total, "feasible": feasible_total(result, rubric, impossible), **_terms(result, rubric)}
     for name, interval in points.items():
         row |= _cells(name, interval)

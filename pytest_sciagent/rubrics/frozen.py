@@ -123,6 +123,12 @@ def problem_with_time(rubric: Rubric, started_at: str | None) -> str | None:
     return None
 
 
+def late_note(rubric: Rubric, started_at: str | None) -> str | None:
+    """What to know about a score under a rubric that was not fixed before the run began; None where it was."""
+    problem = problem_with_time(rubric, started_at)
+    return None if problem is None else f"{problem}: it could have been written with the outcome in view"
+
+
 def late_notes(
     rubrics: Iterable[Rubric], run: str, started_at: str | None, *, allowed: bool, option: str
 ) -> Iterator[str]:
@@ -134,10 +140,9 @@ def late_notes(
         SciagentError: there is one, and it is not allowed.
     """
     for rubric in rubrics:
-        problem = problem_with_time(rubric, started_at)
-        if problem is None:
+        told = late_note(rubric, started_at)
+        if told is None:
             continue
-        told = f"{problem}: it could have been written with the outcome in view"
         if not allowed:
             raise SciagentError(f"{run}: {told}. Judge runs that began later, or take it all the same with {option}")
         yield told

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ...errors import SciagentError
 from ...ledger.store import write_atomically
 from .cohort import Tally, cohort_view
 from .conditions import anchor_of, criterion_text
+from .passages import shared_surroundings
 from .runs import Material, anchors, run_view
 from .views import OUTCOMES, SIGNS, WORDS, CohortView, RunView
 
@@ -111,6 +113,7 @@ class _Book:
             title=f"{title} – pytest-sciagent",
             cohort=cohort,
             runs=runs,
+            shared=shared_surroundings(runs),
             texts=[criterion_text(c, self.material.words) for id, c in self.material.criteria.items() if id in used],
             run_open=len(self.names) == 1,
             systems=names,
@@ -185,6 +188,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    found.filters["breakable"] = _breakable
     assets = Path(__file__).parent / "assets"
     css, js = ((assets / name).read_text("utf-8") for name in ("report.css", "report.js"))
     found.globals |= {
@@ -206,6 +210,11 @@ def _environment() -> Environment:
         "anchor_of": anchor_of,
     }
     return found
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may go on in the next line after `_`, `/` or `.`."""
+    return Markup(re.sub(r"(?<=[_/.])(?=\w)", "<wbr>", escape(name)))  # noqa: S704 - escaped before
 
 
 def _digest(text: str) -> str:

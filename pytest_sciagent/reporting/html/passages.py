@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
@@ -15,7 +16,7 @@ from ...models import Citation
 from ...text import shorten
 from ..words import Words
 from .facts import more
-from .views import Grid, Line, Passage
+from .views import Grid, Line, Passage, RunView, Surroundings
 
 MAX_PASSAGES = 6
 MAX_QUOTE = 500
@@ -59,8 +60,9 @@ class Passages:
         stop = _stop(lines, start, citation.quote)
         grid = self._grid(citation, lines, start, stop)
         anchor = self._anchor(citation.file, start)
-        around = () if grid is not None or anchor is not None else self._around(lines, start, stop)
-        return Passage(passage.file, passage.place, quote, citation.verified, around, grid, anchor)
+        near = () if grid is not None or anchor is not None else self._around(lines, start, stop)
+        around = Surroundings(passage.file, near, grid) if near or grid is not None else None
+        return Passage(passage.file, passage.place, quote, citation.verified, around, anchor)
 
     def _lines(self, path: str) -> tuple[str, ...]:
         if path not in self._files:
@@ -106,6 +108,14 @@ class Passages:
             return None
         position = bisect_right(self.blocks, line)
         return f"{self.prefix}{self.blocks[position - 1]}" if position else None
+
+
+def shared_surroundings(runs: Iterable[RunView]) -> dict[Surroundings, str]:
+    """What surrounds more than one citation of `runs`, with the anchor under which a page holds it."""
+    passages = (passage for run in runs for item in run.items for passage in item.passages)
+    times = Counter(passage.around for passage in passages if passage.around is not None)
+    several = (around for around, number in times.items() if number > 1)
+    return {around: f"place-{number}" for number, around in enumerate(several, 1)}
 
 
 def _line_of(place: str | None) -> int | None:

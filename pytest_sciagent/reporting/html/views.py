@@ -82,15 +82,23 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around a citation in its file: lines, or rows of a table. Equal ones stand on a page once."""
+
+    file: str
+    lines: tuple[Line, ...] = ()
+    grid: Grid | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
-    """A citation, and the place in its file: lines around it, or its row in the table. `anchor` leads to the report."""
+    """A citation, and what surrounds it. `anchor` leads to the report."""
 
     file: str
     place: str
     quote: str
     verified: bool | None
-    lines: tuple[Line, ...] = ()
-    grid: Grid | None = None
+    around: Surroundings | None = None
     anchor: str | None = None
 
 

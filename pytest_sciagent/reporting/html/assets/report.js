@@ -44,6 +44,10 @@
   let texts = null;
   let extra = {};
 
+  // Places that are cited more than once stand apart: what is searched holds them all the same.
+  const apart = (item) => [...item.querySelectorAll(".there a")].map((link) => [link.parentElement, byId(link.hash.slice(1))]);
+  const textOf = (item) => [item.textContent, item.id, ...apart(item).map(([, place]) => place.textContent)].join(" ");
+
   const wanted = () => {
     const found = { ...extra };
     for (const control of form.elements) if (control.name && control.value) found[control.name] = control.value;
@@ -52,7 +56,7 @@
 
   const show = (w) => {
     const words = (w.q || "").toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length && !texts) texts = new Map(items.map((item) => [item, (item.textContent + " " + item.id).toLowerCase()]));
+    if (words.length && !texts) texts = new Map(items.map((item) => [item, textOf(item).toLowerCase()]));
     const active = NAMES.some((name) => w[name]);
     let shown = 0;
     for (const item of items) {
@@ -179,7 +183,7 @@
     byId("close-all").addEventListener("click", () => each(false));
   }
   addEventListener("hashchange", follow);
-  // ---- what a level asks for stands once on the page: an item shows it when it is opened
+  // ---- what a level asks for, and a place that several cite, stand once on the page: an item shows them when it is opened
 
   const caption = (text, gain) => {
     const line = document.createElement("p");
@@ -195,9 +199,10 @@
   };
   const SIGNS = { zero: "0", half: "½", full: "1" };
   const fill = (item) => {
+    for (const [link, place] of apart(item)) link.replaceWith(...[...place.children].slice(1).map((child) => child.cloneNode(true)));
     const box = item.querySelector(".conds");
-    if (!box || !box.dataset.met && !box.dataset.next || box.dataset.filled) return;
-    const text = byId(box.querySelector("a").hash.slice(1));
+    if (!box || box.dataset.filled) return;
+    const text = byId(item.querySelector(".ids .full").hash.slice(1));
     if (!text) return;
     const { met, next, gain } = box.dataset;
     const shown = [];

@@ -110,11 +110,12 @@ def test_what_a_batch_leaves_open_is_asked_again(cohort: Cohort) -> None:
         "rob.open": Answer("{", end="length"),
     }
     with Loopback(lambda r, n: fates[asked(r)[0]] if asked(r) else good(r, n)) as server:
-        args = options(server, "openai", "--sciagent-batch")
+        args = options(server, "openai", "--sciagent-batch", "--sciagent-judge-param=max_output_tokens=100")
         cohort.pytest(*args)
         server.batches[0].end("expired")
         found = cohort.results(*args)
-        assert [len(b.requests) for b in server.batches] == [5, 3]
+        room = [sorted(r["max_completion_tokens"] for r in b.requests.values()) for b in server.batches]
+        assert room == [[100] * 5, [100, 100, 400]], "what was cut at the cap gets more room, as a live call does"
         assert (
             found["notes"][0]
             == "batch batch_1 (openai:some-model, 5 questions): expired: 2 answers taken in, 2 failed, 1 not answered"

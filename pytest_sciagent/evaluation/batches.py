@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,7 @@ from ..judging.batch import (
 from ..judging.clients import Prompt, Reply
 from ..judging.layouts import Call, calls_of, take_apart
 from ..judging.prices import Price
-from ..judging.pump import ANSWER_TOKENS, UNBILLED, Progress, Terms, prompt_usage
+from ..judging.pump import ANSWER_TOKENS, ROOM, UNBILLED, Progress, Terms, prompt_usage
 from ..judging.requests import AnswerContext, Question
 from ..judging.settle import settle_asked
 from ..models import JudgeIdentity, LedgerEntry
@@ -204,7 +204,7 @@ def submit_questions(
         lines[name], calls[name] = line, call
     if not calls:
         return Submitted((), over)
-    states = submit_batch(_Prompts(calls), judge, base_url=base_url, api_key=None, folder=folder, lines=lines)
+    states = submit_batch(_Prompts(calls, judge), judge, base_url=base_url, api_key=None, folder=folder, lines=lines)
     return Submitted(tuple(states), over)
 
 
@@ -231,11 +231,12 @@ def forget_what_is_over(folder: Path, collected: Sequence[Collected]) -> None:
 class _Prompts(Mapping[str, Prompt]):
     """The prompts of calls, each made when it is sent: a large cohort's don't fit into memory at once."""
 
-    def __init__(self, calls: Mapping[str, Call]) -> None:
-        self._calls = calls
+    def __init__(self, calls: Mapping[str, Call], judge: JudgeIdentity) -> None:
+        self._calls, self._judge = calls, judge
 
     def __getitem__(self, name: str) -> Prompt:
-        return self._calls[name].prompt()
+        call = self._calls[name]
+        return replace(call.prompt(), room=ROOM) if _was_cut(call, self._judge) else call.prompt()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._calls)
@@ -247,6 +248,13 @@ class _Prompts(Mapping[str, Prompt]):
 def _name(line: BatchLine) -> str:
     """The id of a line: a digest of the run and the questions, since equal runs have equal keys."""
     return sha256_json([line.run, *sorted(asked.key for asked in line.questions)])
+
+
+def _was_cut(call: Call, judge: JudgeIdentity) -> bool:
+    """Whether an answer to it was cut at the judge's cap of output. A live call is made once more with more room; of a
+    batch it is seen only when it is over, so the next one gives the room: under the same cap it would be cut again."""
+    known = (question.context.ledger.get(question.request.key(judge)) for question in call.questions)
+    return any(entry is not None and entry.status == "truncated" for entry in known)
 
 
 def _affordable(call: Call, terms: Terms) -> bool:

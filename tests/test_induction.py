@@ -112,6 +112,10 @@ def test_the_hand_off_goes_on_from_answer_to_answer() -> None:
     code, out, err = sciagent(*command, "--answers=a.jsonl")
     assert (code, err) == (0, "")
     assert not (STATE / "open.jsonl").exists()
+    with Path("a.jsonl").open("a") as answers:
+        answers.write('{"id": 1\n')
+    code, out, err = sciagent(*command, "--answers=a.jsonl")
+    assert (code, "not taken: a.jsonl:4" in err, "frozen: " in out) == (4, True, True)
     record = json.loads(Path("rubrics/induced/levels.induction.json").read_text())
     assert {e["time"] for e in record["entries"]} == {"2026-01-02T03:04:05Z"}
     assert record["judge"] == {"kind": "handoff", "model": "me", "parameters": {"layout": "item"}}

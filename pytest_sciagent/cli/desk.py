@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..tasks import Task
 
 NOT_DONE = 1
+EXIT_BAD_LINES = 4
 
 JUDGE_OPTIONS = (
     click.option(
@@ -68,7 +69,7 @@ def desk_of(task: Task, folder: Path, given: dict[str, Any]) -> Desk:
     answers = read_answers(given["answers"]) if given["answers"] is not None else Answers()
     for problem in answers.refused:
         click.echo(f"not taken: {clean(str(problem))}", err=True)
-    desk = Desk(task.id, StateFolder(folder), judge, given=answers.given)
+    desk = Desk(task.id, StateFolder(folder), judge, given=answers.given, unread=len(answers.refused))
     if judge is not None and judge.kind != "handoff":
         desk.make_client = partial(make_client, judge, base_url=given["base_url"], api_key=None)
         desk.terms = _terms(judge, given["max_calls"], given["max_cost"])
@@ -100,8 +101,9 @@ def _terms(judge: JudgeIdentity, max_calls: int | None, max_cost: float | None) 
     return Terms(in_flight=4, price=price, budget=budget)
 
 
-def answered(desk: Desk, work: Callable[[], object]) -> bool:
-    """Do `work`. Where questions of a hand-off stay open, they are told, and it is False."""
+def answered(desk: Desk, work: Callable[[], object]) -> int:
+    """Do `work`; the exit code: 0, or 1 where questions of a hand-off stay open, which are told; 4 either way where
+    lines of the answers could not be read."""
     from ..induction.task_questions import OpenQuestions
 
     try:
@@ -113,5 +115,5 @@ def answered(desk: Desk, work: Callable[[], object]) -> bool:
             f"{counted(error.count, 'open question')} in {error.path}; answer with lines "
             '{"id": ..., "answer": {...}} and run again with --answers FILE'
         )
-        return False
-    return True
+        return EXIT_BAD_LINES if desk.unread else NOT_DONE
+    return EXIT_BAD_LINES if desk.unread else 0

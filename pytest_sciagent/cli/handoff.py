@@ -12,7 +12,7 @@ import click
 
 from ..text import clean, counted
 from .common import PATH, cases_of, warn
-from .desk import with_options
+from .desk import EXIT_BAD_LINES, with_options
 from .handed import OPTIONS, WHO, Given
 from .strays import Place, why_strays
 from .told import Told, tells
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..models import LedgerEntry
 
 EXIT_NOT_TAKEN = 1
-EXIT_BAD_LINES = 4
 _TOLD = 20
 """Lines of one kind that are told one by one."""
 

@@ -115,9 +115,9 @@ def _induction(task_name: str, given: dict[str, Any]) -> Induction:
 
 
 def _run(work: Callable[[Induction], object], task: str, given: dict[str, Any]) -> int:
-    """Do `work`; open questions of a hand-off end it with exit code 1, and are told."""
+    """Do `work`; open questions of a hand-off end it with exit code 1, and are told (see `answered`)."""
     induction = _induction(task, given)
-    return 0 if answered(induction.desk, lambda: work(induction)) else NOT_DONE
+    return answered(induction.desk, lambda: work(induction))
 
 
 @induce.command("skeleton")
@@ -181,7 +181,8 @@ def induce_criteria(task: str, **given: Any) -> int:
 def induce_all(task: str, output: Path | None, **given: Any) -> int:
     """All stages for TASK; then the rubric is linted, frozen and written, with a record of every answer beside it.
 
-    Exit code 0: written. 1: questions are open (hand-off), or lint has found something.
+    Exit code 0: written. 1: questions are open (hand-off), or lint has found something. 4: lines of --answers can't be
+    read; they are told, the others are taken.
 
     \b
     Example:

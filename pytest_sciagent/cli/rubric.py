@@ -9,7 +9,7 @@ import click
 
 from ..text import clean, counted
 from .common import PATH, named_task
-from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
+from .desk import JUDGE_OPTIONS, answered, desk_of, with_options
 from .told import Told, tells
 
 if TYPE_CHECKING:
@@ -160,8 +160,9 @@ def rubric_quality(
                 told["coverage"] = {"share": covered.share, "entailed": covered.entailed, "lost": covered.lost}
             results.append(told)
 
-    if not answered(desk, work):
-        return NOT_DONE
+    code = answered(desk, work)
+    if not results:
+        return code
     for one in results:
         shown = ", ".join(f"{axis.replace('_', ' ')} {mark}" for axis, mark in one["marks"].items())
         click.echo(f"{one['file']}: {shown}")
@@ -170,4 +171,4 @@ def rubric_quality(
             click.echo(f"  covers {one['coverage']['share']:.0%} of the gold weight; lost: {lost}")
     if output is not None:
         write_atomically(output, json.dumps({"judge": given["judge"], "rubrics": results}, indent=1) + "\n")
-    return 0
+    return code

@@ -90,7 +90,8 @@ class Ask(Generic[M]):
 class Desk:
     """Where an induction's questions go. New answers are recorded in the state folder at once.
 
-    judge: who answers. make_client: a connection to ask by; None for a hand-off. given: answers that came back.
+    judge: who answers. make_client: a connection to ask by; None for a hand-off. given: answers that came back;
+    unread: how many lines beside them can't be read as answers.
     guard: whether a text (for the question it is given) must not be sent.
     used: keys of the answers that were read since it was last emptied.
     """
@@ -101,6 +102,7 @@ class Desk:
     make_client: Callable[[], Client] | None = None
     terms: Terms = field(default_factory=lambda: Terms(in_flight=4))
     given: Sequence[Answer] = ()
+    unread: int = 0
     guard: Callable[[str, str], bool] = lambda text, what: False
     used: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

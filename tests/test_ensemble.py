@@ -441,6 +441,9 @@ def test_weights_expire(cohort: Cohort, tmp_path: Path) -> None:
     rubric = cohort.root / "rubrics" / "small.yaml"
     rubric.write_text(rubric.read_text().replace("Is it so?", "Is it really so?"))
     assert "these weights have expired: rubric small 1 has changed since" in refused(cohort)
+    planned = ("plan", "runs", "--judge=openai:new", "--layout=item", "--rubric=rubrics/small.yaml")
+    code, _, err = sciagent(*planned, "--weights=weights.json")
+    assert (code, "a session would stop: " in err, "rubric small 1 has changed since" in err) == (0, True, True)
     code, _, err = sciagent("compare", "runs", "--judge", PANEL, "--combine", "weighted", "--weights", "weights.json")
     assert (code, "rubric small 1 is not truthinsight" in err) == (4, True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ..evaluation import Case, Sources
     from ..judging.estimate import AnswerLengths, Estimate, Pace
     from ..judging.prices import Price
-    from ..models import JudgeIdentity
+    from ..judging.prompts import Templates
+    from ..models import JudgeIdentity, Rubric
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -77,6 +78,13 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--draws", default=lambda: text_set("draws")() or "1", metavar="K|auto", help="As --sciagent-draws (auto: two)."
 )
+@click.option(
+    "--weights",
+    type=PATH,
+    default=lambda: path_set("weights")() if text_set("combine")() == "weighted" else None,
+    metavar="FILE",
+    help="Told where they could not weigh the votes of a session (default: as set, with sciagent_combine = weighted).",
+)
 @click.option("--templates", type=PATH, default=path_set("templates"), metavar="DIR", help="As --sciagent-templates.")
 @click.option(
     "--images", is_flag=True, default=flag_set("images"), help="With figures as images, as --sciagent-images."
@@ -117,6 +125,7 @@ def plan(
     canary: bool,
     images: bool,
     draws: str,
+    weights: Path | None,
     templates: Path | None,
     prices: tuple[str, ...],
     in_flight: int,
@@ -150,7 +159,10 @@ def plan(
     given = _prices(prices, [judge for judge, _ in members])
     pace = Pace(in_flight, rpm, tpm)
     chosen = rubrics_of(rubrics)
-    cases, aside = _sound_cases(runs, sources_of(tasks, folder, templates, canary=canary, images=images))
+    sources = sources_of(tasks, folder, templates, canary=canary, images=images)
+    if weights is not None:
+        warn(_unusable(weights, chosen, sources.templates))
+    cases, aside = _sound_cases(runs, sources)
     planner, times = Planner(chosen), parse_draws(draws).least
     plans = []
     with progress(members, "making prompts", 2) as shown:
@@ -170,6 +182,16 @@ def plan(
         click.echo(json.dumps(json_of(cases, chosen, plans, pace), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         click.echo("\n".join(lines_of(cases, chosen, plans, pace)))
+
+
+def _unusable(weights: Path, rubrics: Sequence[Rubric], templates: Templates) -> Iterator[str]:
+    """Why a session would refuse these weights. What is planned may be what it takes to make them anew."""
+    from ..evaluation.weights import read_weights
+
+    try:
+        read_weights(weights, rubrics, templates)
+    except SciagentError as error:
+        yield f"a session would stop: {error}"
 
 
 def _estimate(

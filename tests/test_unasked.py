@@ -157,6 +157,12 @@ def test_a_session_tells_the_cause_once_and_what_helps(cohort: Cohort, monkeypat
     )
 
 
+def test_a_ledger_that_is_not_there_is_told(cohort: Cohort) -> None:
+    cohort.run()
+    shown = cohort.pytest(RUN, "--sciagent-ledger=verdict", "--collect-only").stdout
+    shown.fnmatch_lines(["sciagent: recorded verdicts: verdict (no such folder, so no answer yet)"])
+
+
 def test_the_other_layout_of_a_judge_is_told(cohort: Cohort) -> None:
     cohort.run(findings=1)
     cohort.record()

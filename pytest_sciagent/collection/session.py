@@ -65,7 +65,7 @@ def ledgers_read(state: SessionState) -> Iterator[str]:
     answers: Counter[Path] = Counter()
     for index in sound:
         answers[state.sources.ledger_of(Path(index.path))] += state.case_of(index).ledger.count
-    told = [f"{_from(state.options.rootdir, folder)} ({_answers(n)})" for folder, n in sorted(answers.items())]
+    told = [f"{_from(state.options.rootdir, folder)} ({_answers(folder, n)})" for folder, n in sorted(answers.items())]
     more = f" and {len(told) - _FOLDERS_TOLD} more folders" if len(told) > _FOLDERS_TOLD else ""
     yield one_line(f"sciagent: recorded verdicts: {', '.join(told[:_FOLDERS_TOLD])}{more}")
 
@@ -77,8 +77,10 @@ def _from(rootdir: Path, folder: Path) -> str:
         return str(folder)
 
 
-def _answers(count: int) -> str:
-    return "no answer yet" if count == 0 else counted(count, "answer")
+def _answers(folder: Path, count: int) -> str:
+    if count:
+        return counted(count, "answer")
+    return "no answer yet" if folder.is_dir() else "no such folder, so no answer yet"
 
 
 def ask_before_items(config: pytest.Config, selected: Collection[str], collection_failed: bool = False) -> None:

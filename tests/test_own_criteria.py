@@ -105,6 +105,9 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
             "E*ValueError: oh dear",
             f"check_error: criterion 'own.wrong' ({where}:58) must return 1, 0.5 or 0, (level, reason) or a Verdict, *",
             f"  1 x own.raises: check_error: ValueError: oh dear ({where}:40)",
+            "criteria of your own (beside the score; -m own_criterion selects them)",
+            "  own.pair: 1 at 0.5",
+            "  own.wrong: 1 in error",
         ]
     )
     # What the user's code called of this package is not shown, and what calls it neither.
@@ -152,6 +155,7 @@ def test_marks_names_and_selection_of_own_criteria(cohort: Cohort) -> None:
         ["-m", 'dimension(id="house")'],
         ["-k", "own.level"],
         ["-m", "weight(value=3)"],
+        ["-m", "own_criterion", "-k", "level"],
     ):
         assert outcomes(cohort.pytest("--sciagent-run=runs", *args))["passed"] == 2, args
     result = cohort.pytest("runs/alpha/t1/run.json::finding_2::own.pair")

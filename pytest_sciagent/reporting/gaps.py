@@ -10,15 +10,19 @@ from ..evidence.citations import QUOTE_RULE
 from ..judging.earlier import STALE
 
 if TYPE_CHECKING:
-    from ..models import Verdict
-
+    from ..models import Rubric, Verdict
 
 NAMED = 3
 """How many criteria of one reason are named."""
 
 
+def names_of(rubrics: Iterable[Rubric]) -> dict[str, str]:
+    """How criteria are named to people, by their ids."""
+    return {criterion.id: criterion.name for rubric in rubrics for criterion in rubric.criteria}
+
+
 def why_open(
-    verdicts: Iterable[Verdict], show: Callable[[str], str], names: Mapping[str, str] | None = None
+    verdicts: Iterable[Verdict], show: Callable[[str], str], names: Mapping[str, str]
 ) -> list[tuple[str, int]]:
     """The reasons, most frequent first, as `show` makes them fit to be shown: each once, with the criteria that it
     keeps open, by their `names`. A change after judging is told alone: it keeps all criteria open alike."""
@@ -29,7 +33,7 @@ def why_open(
             told = _reason(verdict)
             found[told] += 1
             if verdict.reason_code != STALE:
-                whose.setdefault(told, {})[(names or {}).get(verdict.criterion_id, verdict.criterion_id)] = None
+                whose.setdefault(told, {})[names.get(verdict.criterion_id, verdict.criterion_id)] = None
     shown = [(show(_with_names(told, list(whose.get(told, ())))), count) for told, count in found.items()]
     return sorted(shown, key=lambda one: (-one[1], one[0]))
 
@@ -49,12 +53,12 @@ def _with_names(told: str, names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])}{more}: {told}"
 
 
-def what_to_do(verdicts: Iterable[Verdict]) -> Iterator[str]:
+def what_to_do(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """What helps against the reasons that are told by a word alone."""
     codes = {verdict.reason_code for verdict in verdicts if verdict.level is None}
     if "unverified" in codes:
         yield f"unverified: {QUOTE_RULE}"
-    if any(verdict.level is None and verdict.reason_code == "unrecorded" for verdict in verdicts):
+    if any(verdict.status == "unrecorded" and verdict.reason_code != STALE for verdict in verdicts):
         yield "to have them answered: name a judge with --sciagent-judge, or see sciagent ledger export"
     if STALE in codes:
         yield (

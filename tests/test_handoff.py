@@ -424,6 +424,6 @@ def test_an_answer_moved_below_another_question_is_refused(cohort: Cohort) -> No
     keys = re.findall(r"^```yaml ([0-9a-f]{64})$", text, re.MULTILINE)
     one, two = keys[-1], keys[-2]
     swapped = text.replace(one, "x").replace(two, one).replace("x\n", two + "\n")
-    code, out, err = give(cohort, swapped)
+    code, _, err = give(cohort, swapped)
     assert code == 4
     assert err.count("is not what was exported") == 2

@@ -499,7 +499,9 @@ def test_own_checks_need_a_passage_that_code_finds(cohort: Cohort) -> None:
     assert outcomes(result) == {"error": 1, "not assessed": 1}
     cites = "the check cites no passage that stands in a frozen file"
     where = "'2000,9.99' in output/results/table.csv: these words do not stand there"
-    result.stdout.fnmatch_lines([f"unverified: {cites} ({where}; *: 1 tables", f"  1 x c.one: unverified: {cites} ({where}*"])
+    result.stdout.fnmatch_lines(
+        [f"unverified: {cites} ({where}; *: 1 tables", f"  1 x c.one: unverified: {cites} ({where}*"]
+    )
     (cohort.root / "conftest.py").write_text(CHECK.replace("2000,2.50", "50"))
     short = cohort.pytest("--sciagent-run=runs")
     short.stdout.fnmatch_lines([f"*{cites} ('50' in output/results/table.csv: 2 characters are too short; *"])

@@ -30,7 +30,9 @@ def task() -> None:
 )
 @click.option("--licence", required=True, metavar="NAME", help="Licence of the data, such as CC0-1.0.")
 @tells("task-made")
-def task_new(told: Told, folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: str | None, licence: str) -> None:
+def task_new(
+    told: Told, folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: str | None, licence: str
+) -> None:
     """Make the task FOLDER; the folder's name becomes the task's id.
 
     Every place that needs your words says REPLACE; `sciagent task check` lists what is left. To test your own agent on

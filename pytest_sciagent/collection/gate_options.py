@@ -148,7 +148,7 @@ CALIBRATION = (
     "measured, or has expired (other parameters of the judge, other prompts, another rubric)"
 )
 NO_GATES = (
-    "decide no gate, also none that the configuration asks for: to look at a part (-k, -m, --lf), which can decide none. "
+    "decide no gate, also none that the configuration asks for: to look at a part (-k, -m, --lf), which decides none. "
     "A failing criterion then fails the session"
 )
 PROMPTS_FROM = (

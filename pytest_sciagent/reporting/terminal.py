@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..collection.status import HALF, NOT_ASSESSED
 from ..collection.told import told_by
-from ..gates.thresholds import verdicts_of
 from ..gates.decision import NOT_TESTED
+from ..gates.thresholds import verdicts_of
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
 from ..text import clean, counted, one_line
@@ -35,6 +35,7 @@ class _Reason(str):
     """The reason of a failing criterion, in the form from which pytest's own summary (-rf) takes one line."""
 
     __slots__ = ("reprcrash",)
+    reprcrash: SimpleNamespace
 
 
 def _give_reasons(reporter: pytest.TerminalReporter, words: Words) -> None:

@@ -639,3 +639,23 @@ def test_a_task_with_placeholders_is_told_by_sessions_and_exports(cohort: Cohort
     assert told in cohort.results("--sciagent-run=runs")["notes"]
     code, _, err = sciagent("ledger", "export", "runs", "--as", "me", "--rubric", "small", "-o", "out.jsonl")
     assert (code, err.strip()) == (0, f"warning: {told}")
+
+
+def test_a_task_without_a_study_needs_no_facts_of_one(cohort: Cohort) -> None:
+    (cohort.root / "levels.csv").write_text("year,level\n2000,1.0\n")
+    made = ("task", "new", "tasks/mine", "--data=levels.csv", "--title=Levels", "--domain=water", "--licence=own")
+    code, out, err = cohort.sciagent(*made)
+    assert (code, err) == (0, "")
+    assert "sciagent assemble mine work/" in out
+    task = cohort.root / "tasks" / "mine"
+    assert not (task / "hidden").exists()
+    assert "t0" not in (task / "task.yaml").read_text()
+    for path in (p for p in task.rglob("*") if p.suffix in (".md", ".yaml")):
+        path.write_text(path.read_text().replace("REPLACE", "year"))
+    assert cohort.sciagent("assemble", "mine", "work")[0] == 0
+    (cohort.root / "work" / "output" / "Result.md").write_text("## Finding 1: it rises\n\nBy 2.50.\n")
+    code, _, err = cohort.sciagent("freeze", "work", "--task=mine", "--system=me", "-o", "runs/me/mine")
+    assert (code, err) == (0, "")
+    assert outcomes(cohort.pytest("--sciagent-run=runs", "-o", "sciagent_rubric=truthinsight")).keys() >= {
+        "not assessed"
+    }

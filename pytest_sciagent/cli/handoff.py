@@ -77,7 +77,8 @@ def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, form: str, *
         code, count = run_code(case), len(requests)
         line = f"  run {code}: {label}, {counted(count, 'open question')}"
         told.each("runs", {"code": code, "run": label, "questions": count}, *([line] if requests else []))
-    write_atomically(output, form_of(lines) if form == "markdown" else "".join(f"{line}\n" for line in lines))
+    names = {criterion.id: criterion.name for rubric in asked.rubrics for criterion in rubric.criteria}
+    write_atomically(output, form_of(lines, names) if form == "markdown" else "".join(f"{line}\n" for line in lines))
     remember(asked.exports, Export(time=now(), options=asked.options, questions=tuple(out)))
     told.say(
         f"{counted(len(out), 'open question')} in {counted(len(lines), 'prompt')}, written to {output}",

@@ -49,7 +49,8 @@ def task_new(
     made = new_task(folder, data, title=title, domain=domain, t0=t0, licence=licence)
     count = len(made.manifest.files)
     told.say(f"made: {folder} ({count} data files)", task=made.id, path=str(folder), files=count)
-    told.say(f"next: fill in what says REPLACE, then run: sciagent task check {folder}")
+    then = f"sciagent assemble {made.id} work/" if t0 is None else f"sciagent task check {folder}"
+    told.say(f"next: fill in what says REPLACE, then run: {then}")
 
 
 @task.command("contract")

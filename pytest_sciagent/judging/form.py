@@ -51,21 +51,22 @@ class _Filled(RootModel[dict[str, JsonValue]]):
     """An answer as it was filled in."""
 
 
-def form_of(lines: Iterable[str]) -> str:
-    """The exported `lines` (JSON, see `handoff.export_lines`) as one form, a section a prompt."""
-    sections = [_section(n, PromptLine.model_validate_json(line)) for n, line in enumerate(lines, start=1)]
+def form_of(lines: Iterable[str], names: Mapping[str, str]) -> str:
+    """The exported `lines` (JSON, see `handoff.export_lines`) as one form, a section a prompt. names: how criteria are
+    named to people, by their ids."""
+    sections = [_section(n, PromptLine.model_validate_json(line), names) for n, line in enumerate(lines, start=1)]
     return "\n".join([_HEAD, *sections])
 
 
-def _section(number: int, line: PromptLine) -> str:
-    names = ", ".join(line.asks.criteria)
+def _section(number: int, line: PromptLine, names: Mapping[str, str]) -> str:
+    asked = ", ".join(names.get(id, id) for id in line.asks.criteria)
     keys = {"": line.id} if line.keys is None else dict(line.keys)
     told = {"task": line.asks.task, "run": line.asks.run, "finding": line.asks.finding, "title": line.asks.title}
     about = [f"{name}: {value}" for name, value in told.items() if value is not None]
     shown = _indented([*about, "", line.system, "", line.user])
     parts = [
         f"<!-- sciagent-question {_digest(shown, keys.values())} -->",
-        f"## {number}. {names}\n",
+        f"## Question {number}: {asked}\n",
         "### What is asked\n",
         *shown,
         "\n### What the answer has to look like\n",
@@ -73,7 +74,12 @@ def _section(number: int, line: PromptLine) -> str:
     ]
     for name, key in keys.items():
         schema = line.answer_schema if line.keys is None else _part(line.answer_schema, name)
-        parts += [f"### Your answer{name and f': {name}'}\n", f"```yaml {key}", *_blank(schema), f"{_END}\n"]
+        parts += [
+            f"### Your answer{name and f': {names.get(name, name)}'}\n",
+            f"```yaml {key}",
+            *_blank(schema),
+            f"{_END}\n",
+        ]
     return "\n".join(parts)
 
 

@@ -112,6 +112,12 @@ def test_what_init_writes_is_tested_by_pytest(pytester: pytest.Pytester) -> None
             file.write(line)
         result = cohort.pytest("--sciagent-run=runs", *args)
         result.stdout.fnmatch_lines([f"  asked for by {origin}"])
+    part = cohort.pytest("--sciagent-run=runs", "-m", "own_criterion")
+    assert part.ret == 10
+    part.stdout.fnmatch_lines(["a part of the criteria decides no gate: --sciagent-no-gates leaves gates out"])
+    part = cohort.pytest("--sciagent-run=runs", "-m", "own_criterion", "--sciagent-no-gates")
+    assert part.ret == 0
+    part.stdout.no_fnmatch_line("*gate*")
 
 
 def test_the_workflow_is_sound(folder: Path) -> None:

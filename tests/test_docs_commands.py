@@ -18,6 +18,7 @@ from pathlib import Path
 
 import click
 import pytest
+from sample import Cohort, outcomes, rubric_text
 
 from pytest_sciagent.cli import cli
 
@@ -155,3 +156,19 @@ def test_the_python_of_a_page_runs(name: str, tmp_path: Path) -> None:
     for block in blocks:
         done = _run(f"{shlex.quote(sys.executable)} -c {shlex.quote(block)}", tmp_path)
         assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_criteria_and_checks_of_the_pages_run(cohort: Cohort) -> None:
+    """The Python of rubrics.md as one conftest file, with a rubric that names its check."""
+    python = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    blocks = python.findall((ROOT / "docs" / "rubrics.md").read_text("utf-8"))
+    assert [b for b in python.findall((ROOT / "README.md").read_text("utf-8")) if "@criterion" in b] == blocks[:1]
+    cohort.run(findings=1, files={"results/table.csv": "series,slope_low,slope_high\na,2.31,2.69\n"})
+    rubric = cohort.root / "rubrics" / "small.yaml"
+    rubric.write_text(rubric_text(weights={"ev.interval": 70}).replace("judge: true", "check: house.interval"))
+    (cohort.root / "conftest.py").write_text("\n".join(blocks))
+    result = cohort.pytest("--sciagent-run=runs", "-v")
+    result.stdout.fnmatch_lines_random(["*::ev.interval PASSED*", "*::house.results_have_rows PASSED*"])
+    assert outcomes(result) == {"passed": 2}
+    cohort.run("beta", findings=1, files={"results/table.csv": "series,slope\n"})
+    assert outcomes(cohort.pytest("--sciagent-run=runs/beta")) == {"failed": 2}

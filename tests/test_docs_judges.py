@@ -28,9 +28,9 @@ def prompts(cohort: Cohort, layout: str) -> list[dict[str, Any]]:
 def take(cohort: Cohort, layout: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
     (cohort.root / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
     where = ["answers.jsonl", "runs", "--as=me", "--rubric=small", f"--layout={layout}"]
-    code, out, err = cohort.sciagent("ledger", "import", *where)
+    code, out, err = cohort.sciagent("ledger", "import", *where, "--json")
     assert code == 0, err
-    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    found: dict[str, Any] = json.loads(out)
     return found
 
 

@@ -63,13 +63,18 @@ def test_report_options(one: Cohort) -> None:
         [
             f"PASSED {RUN}::finding_1::ev.full",
             f"HALF {RUN}::finding_1::ev.half - The report speaks for level 0.5.",
-            f"FAILED {RUN}::finding_1::rob.zero*",
+            f"FAILED {RUN}::finding_1::rob.zero - The report speaks for le...",
             f"NOT ASSESSED {RUN}::finding_1::rob.open - unrecorded: no recorded verdict of handoff:tester",
         ]
     )
     assert "NOT ASSESSED" not in one.pytest("--sciagent-run=runs").stdout.str()
-    assert "HALF" in one.pytest("--sciagent-run=runs", "-rp").stdout.str()
-    assert "NOT ASSESSED" in one.pytest("--sciagent-run=runs", "-rs").stdout.str()
+    both = {"HALF", "NOT ASSESSED"}
+    half, gap = {"HALF"}, {"NOT ASSESSED"}
+    for option, words in (("-rh", half), ("-rp", half), ("-rn", gap), ("-rs", gap), ("-ra", both)):
+        shown = one.pytest("--sciagent-run=runs", option).stdout.str()
+        assert {word for word in both if f"\n{word} {RUN}" in shown} == words, option
+    parallel = one.pytest("--sciagent-run=runs", "-n1")  # -rfE is pytest's default
+    parallel.stdout.fnmatch_lines([f"FAILED {RUN}::finding_1::rob.zero - The report speaks for *"])
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,9 @@ def test_own_criteria_end_at_their_outcome(cohort: Cohort, where: str, extra: li
             "E*ValueError: oh dear",
             f"check_error: criterion 'own.wrong' ({where}:58) must return 1, 0.5 or 0, (level, reason) or a Verdict, *",
             f"  1 x own.raises: check_error: ValueError: oh dear ({where}:40)",
+            "criteria of your own (beside the score; -m own_criterion selects them)",
+            "  own.pair: 1 at 0.5",
+            "  own.wrong: 1 in error",
         ]
     )
     # What the user's code called of this package is not shown, and what calls it neither.
@@ -152,6 +155,7 @@ def test_marks_names_and_selection_of_own_criteria(cohort: Cohort) -> None:
         ["-m", 'dimension(id="house")'],
         ["-k", "own.level"],
         ["-m", "weight(value=3)"],
+        ["-m", "own_criterion", "-k", "level"],
     ):
         assert outcomes(cohort.pytest("--sciagent-run=runs", *args))["passed"] == 2, args
     result = cohort.pytest("runs/alpha/t1/run.json::finding_2::own.pair")
@@ -493,7 +497,14 @@ def test_own_checks_need_a_passage_that_code_finds(cohort: Cohort) -> None:
     (cohort.root / "conftest.py").write_text(CHECK.replace("2000,2.50", "2000,9.99"))
     result = cohort.pytest("--sciagent-run=runs")
     assert outcomes(result) == {"error": 1, "not assessed": 1}
-    result.stdout.fnmatch_lines(["unverified: the check found no passage that stands in a frozen file: 1 tables"])
+    cites = "the check cites no passage that stands in a frozen file"
+    where = "'2000,9.99' in output/results/table.csv: these words do not stand there"
+    result.stdout.fnmatch_lines(
+        [f"unverified: {cites} ({where}; *: 1 tables", f"  1 x c.one: unverified: {cites} ({where}*"]
+    )
+    (cohort.root / "conftest.py").write_text(CHECK.replace("2000,2.50", "50"))
+    short = cohort.pytest("--sciagent-run=runs")
+    short.stdout.fnmatch_lines([f"*{cites} ('50' in output/results/table.csv: 2 characters are too short; *"])
 
 
 def test_checks_of_criteria_of_the_run(cohort: Cohort) -> None:
@@ -628,3 +639,23 @@ def test_a_task_with_placeholders_is_told_by_sessions_and_exports(cohort: Cohort
     assert told in cohort.results("--sciagent-run=runs")["notes"]
     code, _, err = sciagent("ledger", "export", "runs", "--as", "me", "--rubric", "small", "-o", "out.jsonl")
     assert (code, err.strip()) == (0, f"warning: {told}")
+
+
+def test_a_task_without_a_study_needs_no_facts_of_one(cohort: Cohort) -> None:
+    (cohort.root / "levels.csv").write_text("year,level\n2000,1.0\n")
+    made = ("task", "new", "tasks/mine", "--data=levels.csv", "--title=Levels", "--domain=water", "--licence=own")
+    code, out, err = cohort.sciagent(*made)
+    assert (code, err) == (0, "")
+    assert "sciagent assemble mine work/" in out
+    task = cohort.root / "tasks" / "mine"
+    assert not (task / "hidden").exists()
+    assert "t0" not in (task / "task.yaml").read_text()
+    for path in (p for p in task.rglob("*") if p.suffix in (".md", ".yaml")):
+        path.write_text(path.read_text().replace("REPLACE", "year"))
+    assert cohort.sciagent("assemble", "mine", "work")[0] == 0
+    (cohort.root / "work" / "output" / "Result.md").write_text("## Finding 1: it rises\n\nBy 2.50.\n")
+    code, _, err = cohort.sciagent("freeze", "work", "--task=mine", "--system=me", "-o", "runs/me/mine")
+    assert (code, err) == (0, "")
+    assert outcomes(cohort.pytest("--sciagent-run=runs", "-o", "sciagent_rubric=truthinsight")).keys() >= {
+        "not assessed"
+    }

@@ -32,16 +32,24 @@ def test_the_comparison_is_as_printed() -> None:
     assert block.removesuffix("\n").split("\n\n") == shown[1:3]
 
 
+def parts(text: str) -> list[str]:
+    """The parts of what a session prints at its end, which blank lines set apart; without pytest's last line."""
+    lines = [line.rstrip() for line in text.splitlines() if not line.startswith("====")]
+    return "\n".join(lines).strip("\n").split("\n\n")
+
+
 def test_the_table_of_the_six_runs_is_as_printed() -> None:
     readme = (ROOT / "README.md").read_text()
     block = readme.split("```\n6 runs", 1)[1].split("```", 1)[0]
     command = [sys.executable, "-m", "pytest", "--sciagent-run=runs/", "-q", "--tb=no", "-r", "N", "-v"]
     done = subprocess.run([*command, "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout[-2000:]
-    printed = {line.rstrip() for line in done.stdout.splitlines()}
-    shown = [line.rstrip() for line in f"6 runs{block}".splitlines()]
-    assert len(shown) > 20
-    assert [line for line in shown if line not in printed] == []
+    printed = parts(done.stdout[done.stdout.index("6 runs") :])
+    shown = parts(f"6 runs{block}")
+    assert [part for part in shown if part not in printed] == []  # each part whole
+    assert shown == [part for part in printed if part in shown]  # and in its order
+    heads = {part.split("\n")[0].split(" ")[0] for part in shown}
+    assert heads == {"6", "claude-guided", "claude-plain", "share", "perturbations", "claude-guided:"}
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*/README.md"))]

@@ -78,6 +78,7 @@ def test_the_section(two: Cohort) -> None:
         "",
         "not assessed, and notes",
         "  3 x rob.open: no recorded verdict of handoff:tester",
+        "  to have them answered: name a judge with --sciagent-judge, or see sciagent ledger export",
         "  beta/t1: Only one finding is registered (line 3).",
         "",
         "spent: nothing, no judge was asked",

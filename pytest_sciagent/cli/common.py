@@ -227,7 +227,7 @@ def doubts(run: Run, folders: tuple[Path, ...]) -> list[str]:
     if find_task(run.manifest.task_id, task_folders(folders, Path.cwd())) is None:
         found.append(
             f"no task named {run.manifest.task_id!r} is known here: what needs it will not be assessed "
-            "(name its folder with --tasks)"
+            "(name its folder with --tasks, or make it with sciagent task new)"
         )
     try:
         if run.manifest.report is not None and not parse_findings(run).findings:

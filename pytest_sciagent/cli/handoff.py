@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,21 +32,31 @@ _TOLD = 20
 @click.command("export")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @with_options(*OPTIONS, *WHO)
-@click.option("-o", "--output", type=PATH, required=True, help="File of JSON lines, one prompt a line.")
+@click.option("-o", "--output", type=PATH, required=True, help="File to write the prompts to.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "markdown"]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines, one prompt a line, for programs; or a form that a person reads, fills in and gives to import.",
+)
 @tells("ledger-export", "runs")
-def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, **given: Any) -> None:
-    """Write every open prompt of RUNS as JSON lines: for a batch service, another program, or a person.
+def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, form: str, **given: Any) -> None:
+    """Write every open prompt of RUNS as JSON lines, for a batch service or another program, or as a form for a person.
 
     Each line has the system and user text, the schema of the answer, and the id (or keys) to send back with it; `asks`
     tells which task, run, finding and criteria it is about. Runs stand there by a code, so that who answers does not
     learn the system; which run that is, is printed here.
 
     \b
-    Example:
+    Examples:
         sciagent ledger export runs/ --as NAME -o prompts.jsonl
+        sciagent ledger export runs/ --as NAME --format markdown -o questions.md
     """
     from ..evaluation.handing import handed_out, run_code
     from ..judging.exports import Export, Exported, remember
+    from ..judging.form import form_of
     from ..judging.handoff import open_requests
     from ..judging.settle import now
     from ..ledger.store import write_atomically
@@ -67,7 +76,8 @@ def ledger_export(told: Told, runs: tuple[Path, ...], output: Path, **given: Any
         code, count = run_code(case), len(requests)
         line = f"  run {code}: {label}, {counted(count, 'open question')}"
         told.each("runs", {"code": code, "run": label, "questions": count}, *([line] if requests else []))
-    write_atomically(output, "".join(f"{line}\n" for line in lines))
+    names = {criterion.id: criterion.name for rubric in asked.rubrics for criterion in rubric.criteria}
+    write_atomically(output, form_of(lines, names) if form == "markdown" else "".join(f"{line}\n" for line in lines))
     remember(asked.exports, Export(time=now(), options=asked.options, questions=tuple(out)))
     told.say(
         f"{counted(len(out), 'open question')} in {counted(len(lines), 'prompt')}, written to {output}",
@@ -97,7 +107,7 @@ class _TakenIn:
 @with_options(*OPTIONS, *WHO)
 @tells("ledger-import", "written", "not_taken")
 def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: Any) -> int:
-    """Take the ANSWERS (JSON lines) to exported prompts of RUNS into the ledger.
+    """Take the ANSWERS (JSON lines, or a form filled in) to exported prompts of RUNS into the ledger.
 
     An answer counts only for the very prompt it was given to: where task, run, rubric or template have changed since,
     it is told as stale, and what has changed. Citations are looked up, levels derived by code. Taking the same file in
@@ -110,10 +120,11 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
     Example:
         sciagent ledger import answers.jsonl runs/ --as NAME
     """
+    from ..judging.form import read_form
     from ..judging.handoff import read_answers
 
     asked = Given.of(**given)
-    read = read_answers(answers)
+    read = read_form(answers) or read_answers(answers)
     _tell_repeated(answers, read.given)
     found = _TakenIn()
     cases = cases_of(runs, asked.sources)
@@ -132,13 +143,32 @@ def ledger_import(told: Told, answers: Path, runs: tuple[Path, ...], **given: An
         "older": found.older,
         **dict(sorted(found.counts.items())),
     }
-    told.say(json.dumps(summary), **summary, open=found.open)
+    told.say(_in_words(summary), **summary, open=found.open)
     if found.open:
         left = counted(found.open, "open question")
         click.echo(f"left: {left} to {asked.judge.label} (sciagent ledger export)", err=True)
     if read.refused:
         return EXIT_BAD_LINES
     return EXIT_NOT_TAKEN if stale or found.older or set(found.counts) - {"assessed"} else 0
+
+
+_WORDS = (
+    ("assessed", "taken"),
+    ("unchanged", "of these as recorded before"),
+    ("replaced", "in place of a recorded one"),
+    ("older", "older than what is recorded"),
+    ("stale", "to no prompt of these runs"),
+    ("bad_lines", "not readable"),
+)
+"""How counts of answers are told to people; a status by its own name."""
+
+
+def _in_words(counts: Mapping[str, int]) -> str:
+    """What came of an answers file, in one line: what did not happen is left out."""
+    words = dict(_WORDS)
+    names = [*words, *(name for name in counts if name not in words and name != "answers")]
+    told = ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in names if counts.get(name))
+    return f"{counted(counts['answers'], 'answer')} read{': ' if told else ''}{told}"
 
 
 def _take_in(told: Told, asked: Given, case: Case, given: Sequence[Answer], found: _TakenIn) -> None:

@@ -21,25 +21,36 @@ def task() -> None:
 @click.option("--data", "data", multiple=True, required=True, type=PATH, help="A data file to copy (repeatable).")
 @click.option("--title", required=True, help="Neutral: it names neither the source nor its result.")
 @click.option("--domain", required=True, metavar="WORD")
-@click.option("--t0", required=True, metavar="YYYY-MM-DD", help="Nothing published on or after this day may be used.")
+@click.option(
+    "--t0",
+    default=None,
+    metavar="YYYY-MM-DD",
+    help="Nothing published on or after this day may be used. Without: no published study stands behind the task, and "
+    "it gets no hidden half.",
+)
 @click.option("--licence", required=True, metavar="NAME", help="Licence of the data, such as CC0-1.0.")
 @tells("task-made")
-def task_new(told: Told, folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: str, licence: str) -> None:
+def task_new(
+    told: Told, folder: Path, data: tuple[Path, ...], title: str, domain: str, t0: str | None, licence: str
+) -> None:
     """Make the task FOLDER; the folder's name becomes the task's id.
 
-    Every place that needs your words says REPLACE; `sciagent task check` lists what is left.
+    Every place that needs your words says REPLACE; `sciagent task check` lists what is left. To test your own agent on
+    data of your own, leave out --t0: the task is then its visible half.
 
     \b
-    Example:
+    Examples:
         sciagent task new tasks/river_levels --data levels.csv --title "Levels of a river" \\
             --domain hydrology --t0 2020-01-01 --licence CC0-1.0
+        sciagent task new tasks/mine --data levels.csv --title "Levels of a river" --domain hydrology --licence own
     """
     from ..tasks.new import new_task
 
     made = new_task(folder, data, title=title, domain=domain, t0=t0, licence=licence)
     count = len(made.manifest.files)
     told.say(f"made: {folder} ({count} data files)", task=made.id, path=str(folder), files=count)
-    told.say(f"next: fill in what says REPLACE, then run: sciagent task check {folder}")
+    then = f"sciagent assemble {made.id} work/" if t0 is None else f"sciagent task check {folder}"
+    told.say(f"next: fill in what says REPLACE, then run: {then}")
 
 
 @task.command("contract")

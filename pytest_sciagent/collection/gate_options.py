@@ -147,6 +147,10 @@ CALIBRATION = (
     "where there is one): how far the judge agrees with people is told with every score, and so is that it was not "
     "measured, or has expired (other parameters of the judge, other prompts, another rubric)"
 )
+NO_GATES = (
+    "decide no gate, also none that the configuration asks for: to look at a part (-k, -m, --lf), which decides none. "
+    "A failing criterion then fails the session"
+)
 PROMPTS_FROM = (
     "the prompts that are to be judged: a run whose recorded prompts (path and SHA-256 in run.json) are not the files "
     "in DIR, or that records none, leaves every gate, and a session without a gate, inconclusive (exit 10)"
@@ -167,6 +171,7 @@ def add_gates(group: Any, parser: pytest.Parser) -> None:
     group.addoption("--sciagent-calibration", default=None, metavar="FILE|DIR", help=CALIBRATION)
     for name, text in FLAGS.items():
         group.addoption(_option(name), action="store_true", default=False, help=text)
+    group.addoption("--sciagent-no-gates", action="store_true", default=False, help=NO_GATES)
     group.addoption("--sciagent-prompts-from", default=None, metavar="DIR", help=PROMPTS_FROM)
     group.addoption("--sciagent-changed-prompt", action="append", default=[], metavar="FILE", help=CHANGED_PROMPT)
     twins: list[tuple[str, Any]] = [(number.name, "string") for number in NUMBERS] + [
@@ -185,6 +190,8 @@ def read_gates(config: pytest.Config) -> GateOptions:
     Raises:
         pytest.UsageError: a value that can't be used.
     """
+    if config.getoption("sciagent_no_gates"):
+        return GateOptions(calibration=_path(config, "calibration"))
     values: dict[str, Any] = {}
     for number in NUMBERS:
         found = _number(config, number)

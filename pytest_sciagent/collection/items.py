@@ -347,6 +347,7 @@ class OwnCriterion(FunctionCriterion):
         item.own = own
         item.criterion = own.criterion
         marks.give(item)
+        item.add_marker(pytest.mark.own_criterion)
         return item
 
     def setup(self) -> None:

@@ -18,6 +18,7 @@ MARKERS = (
     "dimension(id): the dimension of a criterion, selected by -m 'dimension(id=\"robustness\")' or -k robustness",
     "criterion(id): the id of a criterion",
     "weight(value): the weight of a criterion",
+    "own_criterion: a criterion that a conftest file or plugin brings, beside those of the rubric",
     "task(id): the task of the run",
     "system(name): the system that produced the run",
 )

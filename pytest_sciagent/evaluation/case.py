@@ -19,7 +19,7 @@ from ..judging.judge import Judge, RecordedJudge
 from ..judging.panel import panel_of
 from ..judging.prompts import PACKAGED, Templates
 from ..judging.requests import AnswerContext, Asking, Request
-from ..judging.settle import RunReader, unrecorded, verdict_from_entry
+from ..judging.settle import RunReader, unrecorded, verdict_from_entry, why_quotes_fail
 from ..ledger import Ledger
 from ..ledger.trusted_files import KeptFiles
 from ..models import CANARY, Criterion, Finding, LedgerEntry, Model, Receipt, Rubric, Verdict
@@ -237,7 +237,8 @@ class Case:
         receipt = Receipt(source=f"check:{criterion.check}", facts=dict(result.facts))
         assessed = result.outcome == "decided"
         if assessed and result.level and not any(c.verified for c in citations):
-            reason = f"the check found no passage that stands in a frozen file: {result.reason}"
+            why = why_quotes_fail(citations, self.quotes)
+            reason = f"the check cites no passage that stands in a frozen file ({why}): {result.reason}"
             return Verdict(
                 criterion_id=criterion.id,
                 finding=finding_id,

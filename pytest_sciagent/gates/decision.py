@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Outcome = Literal["met", "not met", "inconclusive"]
 WORST_FIRST: tuple[Outcome, ...] = ("not met", "inconclusive", "met")
 MOST_DIGITS = 20
+NOT_TESTED = "criteria were not tested"
+"""How the reason ends that an incomplete session has where a part was selected, or it was stopped."""
 
 
 @dataclass(frozen=True, slots=True)

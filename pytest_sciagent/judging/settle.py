@@ -123,10 +123,14 @@ def _earned(level: float, citations: Sequence[Citation]) -> tuple[Status, float 
 
 
 def missing_quotes(citations: Sequence[Citation], quotes: QuoteIndex) -> str:
-    """What is told of an answer whose level no passage carries: what was quoted, from where, why that does not count,
-    and what would."""
+    """What is told of an answer whose level no passage carries."""
+    return f"{UNVERIFIED} ({why_quotes_fail(citations, quotes)})"
+
+
+def why_quotes_fail(citations: Sequence[Citation], quotes: QuoteIndex) -> str:
+    """Of citations none of which counts: what was quoted, from where, why that does not count, and what would."""
     said = [f"{one_line(c.quote, 80)!r} in {one_line(c.file, 80)}: {quotes.problem(c)}" for c in citations]
-    return f"{UNVERIFIED} ({'; '.join([*(said or ['nothing is cited']), QUOTE_RULE])})"
+    return "; ".join([*(said or ["nothing is cited"]), QUOTE_RULE])
 
 
 def verdict_from_entry(

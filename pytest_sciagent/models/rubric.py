@@ -86,6 +86,11 @@ class Criterion(Model):
     priority: Literal["high", "medium", "low"] | None = None
     provenance: Provenance | None = None
 
+    @property
+    def name(self) -> str:
+        """What people are told of it: its number, if it has one, and its id (`1.1 evidence.data_identity`)."""
+        return f"{self.number} {self.id}" if self.number else self.id
+
     @field_validator("weight")
     @classmethod
     def _weight_is_not_zero(cls, value: float) -> float:

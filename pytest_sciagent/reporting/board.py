@@ -13,6 +13,7 @@ from ..collection.hooks import call_hook
 from ..collection.told import told_by
 from ..errors import SciagentError
 from ..gates import decide_all, exit_code, failures_that_count
+from ..gates.decision import NOT_TESTED
 from ..gates.head_prompts import HeadPrompts
 from ..gates.setup import baseline_of, make_gates
 from ..text import counted
@@ -236,7 +237,7 @@ class Board:
             return f"this is part {shard} of the runs"
         expected = self.state.expected_items()
         missing = len(expected - self._seen)
-        return f"{missing} of {len(expected)} criteria were not tested" if missing else None
+        return f"{missing} of {len(expected)} {NOT_TESTED}" if missing else None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .results import Results
 
 COUNTED = ("full", "half", "zero", "not_assessed", "error")
+WORDS = dict(zip(COUNTED, ("at level 1", "at 0.5", "at 0", "not assessed", "in error"), strict=True))
+"""How these counts are told to people."""
 _NAMES = {1.0: "full", 0.5: "half", 0.0: "zero"}
 
 

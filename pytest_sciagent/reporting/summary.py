@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,8 @@ from ..gates.decision import exact
 from ..gates.thresholds import verdicts_of
 from ..ledger.store import write_atomically
 from ..scoring.interval import Interval, format_fraction
-from .gaps import why_open
-from .junit import COUNTED, level_counts, level_name
+from .gaps import names_of, why_open
+from .junit import COUNTED, WORDS, level_counts, level_name
 from .markdown import code, fit, table
 from .records import VerdictRecord, costliest, verdict_records
 from .results import Results, RunResult
@@ -60,7 +60,7 @@ def _lines(results: Results, words: Words) -> Iterator[str]:
     yield from _systems(results, words)
     if results.against is not None:
         yield from _fallen(results.against, records, words)
-    yield from _costliest(records, words)
+    yield from _costliest(records, words, names_of(results.rubrics))
     yield from _runs(results)
     yield from _notes(results, words)
     yield from _foot(results, words)
@@ -139,13 +139,14 @@ def _cost(change: LevelChange, record: VerdictRecord | None) -> Fraction:
     return (record.value or Fraction(0)) * (exact(change.before) - exact(change.after))
 
 
-def _costliest(records: list[VerdictRecord], words: Words) -> Iterator[str]:
+def _costliest(records: list[VerdictRecord], words: Words, names: Mapping[str, str]) -> Iterator[str]:
     failing = costliest(records)
     if not failing:
         return
     yield from ("", f"### Costliest failing criteria ({min(MAX_COSTLIEST, len(failing))} of {len(failing)})", "")
     for record in failing[:MAX_COSTLIEST]:
-        where = code(f"{record.run.index.label} {record.verdict.finding or 'run'} {record.verdict.criterion_id}")
+        id = record.verdict.criterion_id
+        where = code(f"{record.run.index.label} {record.verdict.finding or 'run'} {names.get(id, id)}")
         points = f"−{format_fraction(record.lost, 1)} " if record.effect is not None else ""
         yield f"- {points}{where}: {code(words.line(record.verdict.reason, REASON))}"
     yield from _more(len(failing) - MAX_COSTLIEST)
@@ -164,7 +165,8 @@ def _run(run: RunResult) -> list[str]:
 
 
 def _notes(results: Results, words: Words) -> Iterator[str]:
-    reasons = why_open((v for run in results.runs for v in verdicts_of(run)), lambda text: words.line(text, REASON))
+    verdicts = (v for run in results.runs for v in verdicts_of(run))
+    reasons = why_open(verdicts, lambda text: words.line(text, REASON), names_of(results.rubrics))
     notes = [f"{run.index.label}: {note}" for run in results.runs for note in run.index.problems]
     if not reasons and not notes:
         return
@@ -179,16 +181,13 @@ def _notes(results: Results, words: Words) -> Iterator[str]:
 
 def _foot(results: Results, words: Words) -> Iterator[str]:
     counts = level_counts(results)
-    told = ", ".join(f"{counts[name]} {word}" for name, word in zip(COUNTED, _WORDS, strict=True))
+    told = ", ".join(f"{counts[name]} {word}" for name, word in WORDS.items())
     rubrics = ", ".join(f"{r.id} {r.version} ({r.profile})" for r in results.rubrics)
     judge = "none known" if results.judge is None else results.judge.label
     yield from ("", f"Criteria: {told}. Scores are points of 0..100, low..high where something is open.")
     yield f"Rubric {code(words.line(rubrics, REASON))}, judge {code(words.line(judge, REASON))}."
     for note in results.notes[:MAX_NOTES]:
         yield f"- {code(words.line(note, REASON))}"
-
-
-_WORDS = ("at level 1", "at 0.5", "at 0", "not assessed", "in error")
 
 
 def _more(count: int, *, indent: str = "", what: str = "") -> Iterator[str]:

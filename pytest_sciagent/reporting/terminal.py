@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..collection.status import HALF, NOT_ASSESSED
 from ..collection.told import told_by
+from ..gates.decision import NOT_TESTED
 from ..gates.thresholds import verdicts_of
 from ..scoring.interval import Interval, format_fraction
 from ..scoring.layers import LAYERS
 from ..text import clean, counted, one_line
 from .agreement import agreement_line, who_judged
-from .gaps import what_to_do, why_open
+from .gaps import names_of, what_to_do, why_open
+from .junit import WORDS, level_name
 from .spending import spending_lines
 
 if TYPE_CHECKING:
@@ -27,11 +31,32 @@ WORST = 5
 DETAILS = 10
 
 
+class _Reason(str):
+    """The reason of a failing criterion, in the form from which pytest's own summary (-rf) takes one line."""
+
+    __slots__ = ("reprcrash",)
+    reprcrash: SimpleNamespace
+
+
+def _give_reasons(reporter: pytest.TerminalReporter, words: Words) -> None:
+    """Have pytest's summary show the reason of each failing criterion behind its name."""
+    for report in reporter.getreports("failed"):
+        told = told_by(report) if type(report.longrepr) is str else None
+        if told is not None and not isinstance(told.outcome, str):
+            reason = _Reason(report.longrepr)
+            reason.reprcrash = SimpleNamespace(message=words.line(told.outcome.reason, 200))
+            report.longrepr = reason
+
+
 def write_outcomes(reporter: pytest.TerminalReporter, words: Words) -> None:
-    """What -r shows of half and not assessed: with passed ones (-rp, -rA) and with skipped ones (-rs, -rA)."""
+    """What -r shows of half and not assessed, by their letters in the progress (-rh, -rn), with passed and with skipped
+    ones (-rp, -rs), and with all but passed ones or all (-ra, -rA)."""
+    _give_reasons(reporter, words)
     lines = []
-    for category, word, option in ((HALF, "HALF", "p"), (NOT_ASSESSED, "NOT ASSESSED", "s")):
-        for report in reporter.getreports(category) if reporter.hasopt(option) else []:
+    asked = set(reporter.reportchars)
+    asked |= {"h"} if asked >= set("sxXEf") else set()  # what pytest makes of -ra: all but passed
+    for category, word, letters in ((HALF, "HALF", "hp"), (NOT_ASSESSED, "NOT ASSESSED", "ns")):
+        for report in reporter.getreports(category) if asked & set(letters) else []:
             text = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
             told = told_by(report) if category == HALF else None
             if told is not None and not isinstance(told.outcome, str):
@@ -62,7 +87,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: Results, verbosity
             reporter.write_line(line)
         for line in comparison_lines(results):
             reporter.write_line(line)
-        for line in (*_reruns(results), *_worst(results)):
+        for line in (*_reruns(results), *_worst(results), *_own(results)):
             reporter.write_line(line)
         for line in _notes(results):
             reporter.write_line(line)
@@ -88,6 +113,8 @@ def _write_gates(reporter: pytest.TerminalReporter, results: Results) -> None:
             reporter.write_line(f"  {detail}")
         if len(decision.details) > DETAILS:
             reporter.write_line(f"  and {len(decision.details) - DETAILS} more (see --sciagent-json)")
+    if told and (results.incomplete or "").endswith(NOT_TESTED):
+        reporter.write_line("a part of the criteria decides no gate: --sciagent-no-gates leaves gates out")
 
 
 def _head(results: Results) -> Iterator[str]:
@@ -204,6 +231,7 @@ def _reruns(results: Results) -> Iterator[str]:
 
 def _worst(results: Results) -> Iterator[str]:
     weights = {c.id: Fraction(str(c.weight)) for r in results.rubrics for c in r.criteria}
+    names = names_of(results.rubrics)
     lost = [
         (weights[v.criterion_id], run.index.label, finding.id, v)
         for run in results.runs
@@ -218,7 +246,22 @@ def _worst(results: Results) -> Iterator[str]:
     yield f"costliest failing criteria ({min(WORST, len(lost))} of {len(lost)})"
     for weight, label, finding_id, verdict in lost[:WORST]:
         reason = one_line(verdict.reason, 140)
-        yield f"  -{format_fraction(weight, 0)}  {label} {finding_id} {verdict.criterion_id}: {reason}"
+        yield f"  -{format_fraction(weight, 0)}  {label} {finding_id} {names[verdict.criterion_id]}: {reason}"
+
+
+def _own(results: Results) -> Iterator[str]:
+    """The levels of criteria that no rubric of the session has: those of a conftest file."""
+    rubrics = names_of(results.rubrics)
+    counts: dict[str, Counter[str]] = {}
+    for verdict in (v for run in results.runs for v in verdicts_of(run)):
+        if verdict.criterion_id not in rubrics:
+            counts.setdefault(verdict.criterion_id, Counter())[level_name(verdict)] += 1
+    if counts:
+        yield ""
+        yield "criteria of your own (beside the score; -m own_criterion selects them)"
+    for id in sorted(counts):
+        told = ", ".join(f"{counts[id][name]} {word}" for name, word in WORDS.items() if counts[id][name])
+        yield f"  {id}: {told}"
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -227,7 +270,7 @@ def _notes(results: Results) -> Iterator[str]:
     ]
     notes += [f"  {r.index.label}: {told}" for r in results.runs if (told := _compound(r)) is not None]
     verdicts = [v for run in results.runs for v in verdicts_of(run)]
-    open_counts = why_open(verdicts, lambda text: one_line(text, 180))
+    open_counts = why_open(verdicts, lambda text: one_line(text, 180), names_of(results.rubrics))
     if notes or open_counts or results.incomplete:
         yield ""
         yield "not assessed, and notes"

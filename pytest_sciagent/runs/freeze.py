@@ -377,6 +377,12 @@ def _gaps(manifest: RunManifest) -> Iterator[str]:
             "without a report (the rules of a report: sciagent task contract)"
         )
     if manifest.inputs.after is None:
-        yield "no folder data/ in the workspace: whether the inputs were left alone can't be told"
+        yield (
+            "no folder data/ in the workspace: whether the inputs were left alone can't be told (sciagent assemble TASK "
+            "makes a workspace with it)"
+        )
     elif manifest.inputs.before is None:
-        yield "no hashes of data/ from before the run: whether the inputs were left alone can't be told"
+        yield (
+            "no hashes of data/ from before the run: whether the inputs were left alone can't be told (a workspace that "
+            "sciagent assemble makes, or sciagent run, has them; else give them with --inputs-before)"
+        )

@@ -67,8 +67,9 @@ print(json.dumps({"card": "@CARD@", "family": "@FAMILY@", "survive": False, "met
 '''
 
 
-def new_task(folder: Path, data: Sequence[Path], *, title: str, domain: str, t0: str, licence: str) -> Task:
-    """Make the task `folder` (its name is the id) from copies of the files `data`.
+def new_task(folder: Path, data: Sequence[Path], *, title: str, domain: str, t0: str | None, licence: str) -> Task:
+    """Make the task `folder` (its name is the id) from copies of the files `data`. Without `t0` no published study stands
+    behind it, and it has no hidden half.
 
     Raises:
         SciagentError: the folder exists; a file that can't be read; two files of one name; a bad id, T0 or licence.
@@ -98,13 +99,19 @@ def new_task(folder: Path, data: Sequence[Path], *, title: str, domain: str, t0:
 
 
 def _texts(
-    task_id: str, contents: dict[str, bytes], *, title: str, domain: str, t0: str, licence: str
+    task_id: str, contents: dict[str, bytes], *, title: str, domain: str, t0: str | None, licence: str
 ) -> dict[str, str]:
-    words = {"word": PLACEHOLDER, "day": t0, "licence": json.dumps(licence)}
-    texts = {
+    visible = {
         "task.yaml": _manifest(task_id, contents, title, domain, t0, licence),
         "objective.md": _OBJECTIVE,
         "DATA_GUIDE.md": _GUIDE,
+    }
+    return visible if t0 is None else visible | _hidden_texts(t0, licence)
+
+
+def _hidden_texts(t0: str, licence: str) -> dict[str, str]:
+    words = {"word": PLACEHOLDER, "day": t0, "licence": json.dumps(licence)}
+    texts = {
         "hidden/reference.yaml": _REFERENCE
         + "".join(_CARD.format(card=card, key=f"quantity_{card.lower()}", **words) for card in "AB"),
         "hidden/source.yaml": _SOURCE.format(**words),
@@ -118,10 +125,10 @@ def _texts(
     return texts
 
 
-def _manifest(task_id: str, contents: dict[str, bytes], title: str, domain: str, t0: str, licence: str) -> str:
+def _manifest(task_id: str, contents: dict[str, bytes], title: str, domain: str, t0: str | None, licence: str) -> str:
     lines = ["schema: sciagent-task/1"]
     told = {"id": task_id, "title": title, "domain": domain, "t0": t0, "analysis_unit": PLACEHOLDER, "licence": licence}
-    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in told.items()]
+    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in told.items() if value is not None]
     tables = {name: data for name, data in contents.items() if Path(name).suffix.lower() in _DATA_SUFFIXES}
     lines.append("variables:" if tables else "variables: {}")
     for name, content in tables.items():

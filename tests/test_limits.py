@@ -10,7 +10,7 @@ import pytest
 from pytest_sciagent import documents
 from pytest_sciagent.checks import scope, values
 from pytest_sciagent.collection import judge_options, options, rerun_options
-from pytest_sciagent.evidence import artifacts, excerpt, isolation, numbers, tables
+from pytest_sciagent.evidence import artifacts, excerpt, isolation, numbers, tables, wide
 from pytest_sciagent.reporting.html import markdown
 from pytest_sciagent.runs import files, run
 
@@ -33,6 +33,8 @@ BOUNDS = {
     " first",
     "a reader of a binary format": f"{isolation.MAX_SECONDS:g} s, {isolation.MAX_MEMORY // GIB} GiB of memory",
     "rows and columns of a table": f"{tables.MAX_ROWS:,} and {tables.MAX_COLUMNS:,}",
+    "a row of a table that is too long to be shown to a judge whole": f"{wide.WIDE:,} characters, {wide.MAX_CELL} of a"
+    " cell",
     "columns of a table that checks look at": f"{scope.MAX_TABLE_COLUMNS}",
     "keys of a JSON document that checks look at, and different names of keys": f"{values.MAX_KEYS:,} and"
     f" {values.MAX_NAMES:,}",

@@ -30,6 +30,7 @@ GIVEN: dict[str, str] = {
     "templates": "words",
     "timeout": "7.5",
     "dask": "tcp://127.0.0.1:9",
+    "dask_scripts": "tcp://127.0.0.1:9",
     "max_cost": "0.25",
     "max_calls": "12",
     "rpm": "90",

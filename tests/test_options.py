@@ -11,7 +11,13 @@ from sample import Cohort
 from pytest_sciagent.cli.settings import known_names
 from pytest_sciagent.collection.options import OPTIONS, Options, read_options
 
-OF_ONE_SESSION = {"--sciagent-run", "--sciagent-shard", "--sciagent-unsafe-rerun", "--sciagent-changed-prompt"}
+OF_ONE_SESSION = {
+    "--sciagent-run",
+    "--sciagent-shard",
+    "--sciagent-unsafe-rerun",
+    "--sciagent-changed-prompt",
+    "--sciagent-no-gates",
+}
 JUDGE = ("judge", "openai:m")
 GIVEN: dict[str, str] = {
     "tasks": "tasks",

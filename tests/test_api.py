@@ -60,6 +60,15 @@ def test_the_package_stays_light() -> None:
     assert {"compare", "judge", "load_run", "score"} <= set(dir(pytest_sciagent))
 
 
+def test_a_session_without_runs_loads_no_models(tmp_path: Path) -> None:
+    loaded = "{name.split('.')[0] for name in sys.modules} & {'pydantic', 'yaml'}"
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_own.py").write_text(f"import sys\ndef test_own():\n    assert not {loaded}\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_shipped_runs_score_as_in_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     scores = score("runs")

@@ -79,14 +79,19 @@ def read_budget(given: Values) -> BudgetOptions:
     Raises:
         pytest.UsageError: a value that can't be used.
     """
+    return BudgetOptions(
+        given.number("max_cost"), given.count("max_calls"), given.number("rpm"), given.number("tpm"), _price(given)
+    )
+
+
+def _price(given: Values) -> Price | None:
+    price = given.text("price")
+    if price is None:  # a session that asks nobody imports nothing for it
+        return None
     from ..errors import SciagentError
     from ..judging.prices import parse_price
 
-    price = given.text("price")
     try:
-        known = parse_price(price) if price is not None else None
+        return parse_price(price)
     except SciagentError as error:
         raise pytest.UsageError(f"{given.spelled('price')}: {error}") from None
-    return BudgetOptions(
-        given.number("max_cost"), given.count("max_calls"), given.number("rpm"), given.number("tpm"), known
-    )

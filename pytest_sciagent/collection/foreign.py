@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..documents import json_text
 from ..errors import SciagentError
 from ..layout import MANIFEST
 from ..text import clean, one_line
@@ -132,6 +131,7 @@ def _state_of(path: Path) -> str:
 
 def _convert(source: Path, folder: Path) -> None:
     """Import into a folder that appears whole or not at all; another session may have been faster."""
+    from ..documents import json_text
     from ..importers import AUTO, SUMMARY, Gathering, bring_in
     from ..ledger.store import write_atomically
 

@@ -8,13 +8,13 @@ import click
 
 from ..errors import SciagentError
 from ..text import clean, counted
-from .common import PATH, find
+from .common import PATH, find, tasks_option
 from .told import Told, tells
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 @tells("audit", "runs")
 def audit(told: Told, runs: tuple[Path, ...], tasks: tuple[Path, ...]) -> int:
     """Search RUNS for traces of the source study and of the hidden half of their task.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..text import clean
-from .common import PATH, cases_of, sources_of, templates_option
+from .common import PATH, cases_of, ledger_option, sources_of, tasks_option, templates_option
 from .told import Told, tells
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def batch_status(told: Told, rootdir: Path, base_url: str | None) -> int:
 
 @batch.command("collect")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@tasks_option
+@ledger_option
 @templates_option
 @_root
 @_base_url

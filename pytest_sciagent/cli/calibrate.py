@@ -15,9 +15,11 @@ from .common import (
     PATH,
     find,
     given_labels,
+    ledger_option,
     progress,
     read_session_rubric,
     sources_of,
+    tasks_option,
     templates_option,
     weights_option,
 )
@@ -45,8 +47,8 @@ if TYPE_CHECKING:
 @click.option("--rater", "raters", multiple=True, metavar="NAME", help="Believe this person only (repeatable).")
 @click.option("--against", default=None, metavar="NAME", help="Another judge in the files, in the place of people.")
 @click.option("--rubric", "name", default=None, help="Rubric of the runs (with --runs; default: truthinsight).")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@tasks_option
+@ledger_option
 @templates_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap and the coin.")
 @click.option("--details", is_flag=True, help="Every measure, prevalence and the confusion table of each slice.")

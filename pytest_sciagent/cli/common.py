@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATH = click.Path(path_type=Path)
+tasks_option = click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+ledger_option = click.option(
+    "--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs)."
+)
+rubric_option = click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
 templates_option = click.option(
     "--templates", type=PATH, default=None, metavar="DIR", help="Prompt templates of your own (--sciagent-templates)."
 )

@@ -17,8 +17,11 @@ from .common import (
     known_calibrations,
     late_notes,
     late_option,
+    ledger_option,
     progress,
+    rubric_option,
     sources_of,
+    tasks_option,
     templates_option,
     weights_option,
 )
@@ -35,11 +38,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@tasks_option
+@ledger_option
 @templates_option
 @calibration_option
-@click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
+@rubric_option
 @late_option
 @click.option("--profile", default=None, help="Add levels up by this profile, not the rubric's own.")
 @click.option(

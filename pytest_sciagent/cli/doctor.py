@@ -11,7 +11,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import one_line
-from .common import PATH, progress
+from .common import PATH, ledger_option, progress, tasks_option
 
 if TYPE_CHECKING:
     from ..models import JudgeIdentity
@@ -30,8 +30,8 @@ _COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 )
 @click.option("--base-url", default=None, metavar="URL", help="The server of who is named.")
 @click.option("--online", is_flag=True, help="Ask each server for its models. Nothing is paid, but the key is sent.")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@tasks_option
+@ledger_option
 @click.option("--rubric", "rubrics", multiple=True, help="Rubric by name or file (repeatable; default: as set).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(

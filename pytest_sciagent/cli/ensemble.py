@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import SciagentError
-from .common import PATH, find, given_labels, progress, read_session_rubric, sources_of, templates_option
+from .common import (
+    PATH,
+    find,
+    given_labels,
+    ledger_option,
+    progress,
+    read_session_rubric,
+    rubric_option,
+    sources_of,
+    tasks_option,
+    templates_option,
+)
 from .told import show
 
 if TYPE_CHECKING:
@@ -23,9 +34,9 @@ if TYPE_CHECKING:
 @click.option("--runs", multiple=True, required=True, type=PATH, help="Frozen runs that the labels are about.")
 @click.option("--judge", required=True, metavar="A,B,...", help="The members of the panel; the first leads it.")
 @click.option("--rater", "raters", multiple=True, metavar="NAME", help="Believe this person only (repeatable).")
-@click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@rubric_option
+@tasks_option
+@ledger_option
 @templates_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("-o", "--output", type=PATH, default=None, help="Write the weights as JSON, say to weights.json.")

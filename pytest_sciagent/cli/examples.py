@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .common import PATH, cases_of, given_labels, progress, read_session_rubric, sources_of
+from .common import PATH, cases_of, given_labels, progress, read_session_rubric, sources_of, tasks_option
 
 
 @click.command()
@@ -18,7 +18,7 @@ from .common import PATH, cases_of, given_labels, progress, read_session_rubric,
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the split and the choice.")
 @click.option("--rater", "raters", multiple=True, metavar="NAME", help="Believe this person only (repeatable).")
 @click.option("--rubric", "name", default=None, help="Rubric of the runs (default: truthinsight).")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 @click.option(
     "-o",
     "--output",

@@ -20,6 +20,7 @@ from .common import (
     late_notes,
     late_option,
     sources_of,
+    tasks_option,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _scoring_options(command: F) -> F:
         late_option,
         click.option("--rubric", default=None, help="Rubric by name or file (default: truthinsight)."),
         click.option("--ledger", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs)."),
-        click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
+        tasks_option,
         calibration_option,
     ):
         command = option(command)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import PATH, named_task
+from .common import PATH, named_task, tasks_option
 
 if TYPE_CHECKING:
     from ..revision.guide import Convention
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=click.Choice(["claude", "codex", "openclaw"]),
     help="Whose convention (repeatable; default: all three).",
 )
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 def guide(task_id: str, rubric: str, folder: Path, conventions: tuple[Convention, ...], tasks: tuple[Path, ...]) -> int:
     """Write a skill folder for TASK, from which an agent reads the rubric and tests its own work.
 

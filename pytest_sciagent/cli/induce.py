@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..text import clean, counted
-from .common import PATH, named_task
+from .common import PATH, named_task, tasks_option
 from .desk import JUDGE_OPTIONS, NOT_DONE, answered, desk_of, with_options
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _COMMON = (
     click.option(
         "--state", type=PATH, default=None, metavar="DIR", help="State folder (default: .sciagent/induction/TASK)."
     ),
-    click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable)."),
+    tasks_option,
     click.option(
         "--provider",
         "providers",

@@ -14,7 +14,7 @@ import click
 
 from ..errors import SciagentError
 from ..text import clean
-from .common import PATH, cases_of, read_session_rubric, sources_of, templates_option
+from .common import PATH, cases_of, read_session_rubric, sources_of, tasks_option, templates_option
 
 if TYPE_CHECKING:
     from ..evaluation.labelling import Given, Labelling
@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
 )
 @click.option("--rubric", "rubric_name", default=None, help="Rubric by name or file (default: truthinsight).")
 @click.option("--judge", default=None, metavar="KIND:MODEL", help="Whose answers about runs say which facts are shown.")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 @click.option("--ledger", type=PATH, default=None, help="Ledger folder of judges (default: verdicts/ beside the runs).")
 @templates_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port (default: any that is free).")

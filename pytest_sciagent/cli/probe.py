@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..text import clean
-from .common import PATH, named_task
+from .common import PATH, named_task, tasks_option
 
 
 @click.command()
@@ -21,7 +21,7 @@ from .common import PATH, named_task
 @click.option(
     "-o", "--output", "folder", type=PATH, default=Path("probes"), show_default=True, help="Where results are written."
 )
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 def probe(
     task_ids: tuple[str, ...],
     model: str,

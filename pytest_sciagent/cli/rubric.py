@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..text import clean, counted
-from .common import PATH, named_task
+from .common import PATH, named_task, tasks_option
 from .desk import JUDGE_OPTIONS, answered, desk_of, with_options
 from .told import Told, tells
 
@@ -23,7 +23,6 @@ def rubric() -> None:
 
 
 _TASK = click.option("--task", default=None, help="The task it is for (default: the rubric's own task_id).")
-_TASKS = click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
 
 
 def _loaded(path: Path, task: str | None, tasks: tuple[Path, ...]) -> tuple[Rubric, Task | None]:
@@ -38,7 +37,7 @@ def _loaded(path: Path, task: str | None, tasks: tuple[Path, ...]) -> tuple[Rubr
 @rubric.command("lint")
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @_TASK
-@_TASKS
+@tasks_option
 @tells("rubric-lint", "rubrics")
 def rubric_lint(told: Told, files: tuple[Path, ...], task: str | None, tasks: tuple[Path, ...]) -> int:
     """Look for what makes the criteria in FILES hard to apply, unfair, or a leak of what the task hides.
@@ -75,7 +74,7 @@ def rubric_lint(told: Told, files: tuple[Path, ...], task: str | None, tasks: tu
 @rubric.command("freeze")
 @click.argument("file", type=PATH)
 @_TASK
-@_TASKS
+@tasks_option
 @tells("rubric-frozen")
 def rubric_freeze(told: Told, file: Path, task: str | None, tasks: tuple[Path, ...]) -> int:
     """Freeze the rubric in FILE: its next version, with digest and time in FILE's .frozen.json. It is linted first.
@@ -105,7 +104,7 @@ def rubric_freeze(told: Told, file: Path, task: str | None, tasks: tuple[Path, .
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @with_options(*JUDGE_OPTIONS)
 @_TASK
-@_TASKS
+@tasks_option
 @click.option("--gold", type=PATH, default=None, help="A gold checklist (a rubric): which of its items are entailed.")
 @click.option(
     "--state",

@@ -12,7 +12,7 @@ import click
 
 from ..extras import need
 from ..text import clean, counted
-from .common import PATH, doubts, named_task, warn
+from .common import PATH, doubts, named_task, tasks_option, warn
 
 if TYPE_CHECKING:
     from ..harnesses.agent import Job
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--system-file", required=True, type=PATH, help="YAML: harness, model, limits (sciagent-system/1).")
 @click.option("-o", "--output", "folder", required=True, type=PATH, help="Where the runs go: FOLDER/TASK.")
 @click.option("-n", "--repeats", default=1, show_default=True, type=click.IntRange(1, 1000), help="Runs of each task.")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 @click.option("--rerun-failed", is_flag=True, help="Run failed ones again; the old run is moved to .replaced/.")
 @click.option("--work", type=PATH, default=None, help="Where workspaces are made (default: the temporary folder).")
 @click.option(

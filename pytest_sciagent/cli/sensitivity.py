@@ -16,7 +16,9 @@ from .common import (
     late_notes,
     late_option,
     read_session_rubric,
+    rubric_option,
     sources_of,
+    tasks_option,
     templates_option,
 )
 from .told import show
@@ -36,7 +38,7 @@ _POINTS = click.FloatRange(0, 100)
     metavar="A,B,...",
     help="Two recorded judges or more. The first leads: it alone answers what is asked about whole runs.",
 )
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 @click.option(
     "--ledger",
     "folders",
@@ -47,7 +49,7 @@ _POINTS = click.FloatRange(0, 100)
 @templates_option
 @calibration_option
 @late_option
-@click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
+@rubric_option
 @click.option("--fill", is_flag=True, help="Where a judge has not answered, take the first judge's verdict.")
 @click.option("--min-score", type=_POINTS, default=None, help="A decision: every system has that many points.")
 @click.option("--min-task-score", type=_POINTS, default=None, help="The same on every task.")

@@ -16,9 +16,12 @@ from .common import (
     known_calibrations,
     late_notes,
     late_option,
+    ledger_option,
     progress,
     read_session_rubric,
+    rubric_option,
     sources_of,
+    tasks_option,
     templates_option,
 )
 from .told import show
@@ -34,12 +37,12 @@ from .told import show
     help="How many draws of the judge count (default: all that are recorded).",
 )
 @click.option("--margin", type=float, default=4.0, show_default=True, help="Points that the tasks are to show.")
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
-@click.option("--ledger", "folder", type=PATH, default=None, help="Ledger folder (default: verdicts/ beside the runs).")
+@tasks_option
+@ledger_option
 @templates_option
 @calibration_option
 @late_option
-@click.option("--rubric", "name", default=None, help="Rubric by name or file (default: truthinsight).")
+@rubric_option
 @click.option("--json", "target", type=PATH, default=None, help="Write it as JSON; - prints it instead.")
 def stability(
     runs: tuple[Path, ...],

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from ..text import counted
-from .common import PATH, named_task, warn
+from .common import PATH, named_task, tasks_option, warn
 from .told import Told, tells
 
 
 @click.command()
 @click.argument("task_id", metavar="TASK")
 @click.argument("folder", type=PATH)
-@click.option("--tasks", multiple=True, type=PATH, help="Where tasks are looked up first (repeatable).")
+@tasks_option
 @tells("assembled")
 def assemble(told: Told, task_id: str, folder: Path, tasks: tuple[Path, ...]) -> None:
     """Assemble a workspace for TASK in FOLDER: the visible half of the task, read-only, and what to deliver.

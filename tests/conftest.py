@@ -31,6 +31,7 @@ IMPORTED_FOR_GOOD = (
     "numpy",
     "openai",
     "pandas",
+    "pandas.core.arrays.arrow.extension_types",
     "pint",
     "pyarrow.parquet",
     "rapidfuzz",

@@ -8,13 +8,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_sciagent.checks import CheckContext, CheckResult
-from pytest_sciagent.checks.future import CHECKS as FUTURE
-from pytest_sciagent.checks.identity import CHECKS as IDENTITY
+from pytest_sciagent.checks import CheckContext, CheckResult, find_check
 from pytest_sciagent.checks.recompute import Recomputation
-from pytest_sciagent.checks.separation import CHECKS as SEPARATION
-from pytest_sciagent.checks.stability import CHECKS as STABILITY
-from pytest_sciagent.checks.traceability import CHECKS as TRACEABILITY
 from pytest_sciagent.evidence import QuoteIndex
 from pytest_sciagent.evidence.artifacts import Artifacts
 from pytest_sciagent.findings import parse_findings
@@ -24,7 +19,6 @@ from pytest_sciagent.runs import Run
 from pytest_sciagent.runs.freeze import FreezeOptions, freeze, hash_inputs
 from pytest_sciagent.tasks import Task
 
-CHECKS = {**IDENTITY, **STABILITY, **SEPARATION, **FUTURE, **TRACEABILITY}
 DATA = "id,x\n1,0.5\n2,0.7\n"
 STARTED, FINISHED = "2026-01-02T10:00:00Z", "2026-01-02T11:00:00Z"
 MTIME = 1_767_351_000  # between the two
@@ -97,7 +91,7 @@ def run_check(
     """The answer of the check `name`, held to what every check promises: plain bounded facts, and true citations."""
     report = parse_findings(run)
     finding = next(f for f in report.findings if f.number == number)
-    result = CHECKS[name](CheckContext(run, task, report, finding, Artifacts(run), recomputation))
+    result = find_check(name)(CheckContext(run, task, report, finding, Artifacts(run), recomputation))
     assert len(json.dumps(dict(result.facts), allow_nan=False)) < MAX_FACTS
     assert result.reason
     assert "\n" not in result.reason

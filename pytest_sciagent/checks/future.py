@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from .base import Check, CheckContext, CheckResult, decided
+from .base import CheckContext, CheckResult, decided
 from .code import Source, Spot
 from .columns import vocabulary, words
 from .keys import finding_label
@@ -289,6 +289,3 @@ def _light_rule(source: Source) -> _Rule:
     lines = {spot.line + shift for spot in (*comparisons, *branches) for shift in (0, 1)}
     outcomes = {text.value: None for text in source.strings if text.value and text.line in lines}
     return _Rule(source, tuple(comparisons), tuple(branches), tuple(outcomes) if branches else ())
-
-
-CHECKS: dict[str, Check] = {"next_test.prefrozen_executable_rule": prefrozen_executable_rule}

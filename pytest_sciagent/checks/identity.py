@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from ..models import Citation
 from ..text import one_line
-from .base import NOT_RECALCULATED, Check, CheckContext, CheckResult, decided, not_assessed, waiting
+from .base import NOT_RECALCULATED, CheckContext, CheckResult, decided, not_assessed, waiting
 from .looked import unlinked
 from .scope import Scope, scope_of
 from .times import LogEntry, log_entries, script_name
@@ -141,9 +141,3 @@ def _execution_facts(scope: Scope, entries: list[LogEntry]) -> dict[str, JsonVal
     if unnamed and not ran:
         facts["note"] = "no code of the run names these results and no log shows a command that ran the finding's code"
     return facts
-
-
-CHECKS: dict[str, Check] = {
-    "evidence.data_identity": data_identity,
-    "evidence.execution_receipt": execution_receipt,
-}

@@ -13,7 +13,7 @@ from ..evidence.citations import comparable
 from ..models import Citation
 from ..models.novelty import ATOMS, Candidate
 from ..models.prior_art import Hit
-from .base import Check, CheckContext, CheckResult, decided, not_assessed, waiting
+from .base import CheckContext, CheckResult, decided, not_assessed, waiting
 
 ATOM_WEIGHT = 0.2
 NEAR = 0.5
@@ -81,6 +81,3 @@ def _level(context: CheckContext, compared: list[tuple[Candidate, tuple[str, ...
     return decided(
         0.0, f"{closest.id} shares {len(shared)} of 5 atoms and nothing of substance is new", "known", facts, cited
     )
-
-
-CHECKS: dict[str, Check] = {"independent_origin.frozen_search_prior_art": frozen_search_prior_art}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from ..text import counted
-from .base import NOT_RECALCULATED, Check, CheckContext, CheckResult, decided, waiting
+from .base import NOT_RECALCULATED, CheckContext, CheckResult, decided, waiting
 
 UNCONFIRMED_MOST = 0.5
 """Without a number confirmed from the task's data a judge's reading alone earns no full level."""
@@ -41,9 +41,3 @@ def _bounded(context: CheckContext, roles: tuple[str, ...], word: str) -> CheckR
         facts["note"] = "no number of this finding could be recalculated from the task's data by the operations at hand"
     reason = f"{counted(len(confirmed), 'number')} confirmed from the task's data"
     return CheckResult("facts", reason, "recalculated", facts=facts, at_most=1.0 if confirmed else UNCONFIRMED_MOST)
-
-
-CHECKS: dict[str, Check] = {
-    "evidence.directional_recompute": directional_recompute,
-    "evidence.other_quantity_recompute": other_quantity_recompute,
-}

@@ -14,9 +14,8 @@ from pydantic import JsonValue
 from ..evidence.readers import Artifact, Table
 from ..models import Citation, FileEntry
 from ..models.requirement import FileRequirement, NumberRequirement, Requirement, TableRequirement
-from ..models.rubric import REQUIREMENTS_CHECK
 from ..text import one_line
-from .base import Check, CheckContext, CheckResult, decided
+from .base import CheckContext, CheckResult, decided
 from .columns import words
 from .looked import among, some
 from .scope import Result, scope_of
@@ -198,6 +197,3 @@ def _named_numbers(result: Result) -> Iterator[tuple[str, object]]:
                 labels = " ".join(cell for cell in row if isinstance(cell, str) and len(cell) <= MAX_LABEL)
                 for column, cell in zip(table.columns, row, strict=True):
                     yield f"{column} {labels}"[:300], cell
-
-
-CHECKS: dict[str, Check] = {REQUIREMENTS_CHECK: required_artifacts}

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from ..models import Citation
 from ..text import one_line
 from . import columns as c
-from .base import Check, CheckContext, CheckResult, decided, not_assessed
+from .base import CheckContext, CheckResult, decided, not_assessed
 from .looked import among
 from .records import Separation, has_result
 from .scope import Result
@@ -238,10 +238,3 @@ def _is_done(item: dict[str, Any]) -> bool:
         or item.get("exit_code") == 0
         or status in ("done", "completed", "ok", "success", "succeeded")
     )
-
-
-CHECKS: dict[str, Check] = {
-    "separated_validation.provenance": provenance,
-    "separated_validation.execution": execution,
-    "separated_validation.prefrozen_decision": prefrozen_decision,
-}

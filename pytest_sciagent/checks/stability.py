@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from .base import Check, CheckContext, CheckResult, decided
+from .base import CheckContext, CheckResult, decided
 from .code import Source, Spot
 from .flow import Flow
 from .looked import among, through, unlinked
@@ -228,11 +228,3 @@ def _task_variables(context: CheckContext) -> frozenset[str]:
     if context.task is None:
         return frozenset()
     return frozenset(name for columns in context.task.manifest.variables.values() for name in columns)
-
-
-CHECKS: dict[str, Check] = {
-    "stability.uncertainty": uncertainty,
-    "stability.replication": replication,
-    "stability.sample_perturbation": sample_perturbation,
-    "stability.method_perturbation": method_perturbation,
-}

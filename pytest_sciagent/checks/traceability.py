@@ -12,7 +12,7 @@ from ..evidence.directions import SIGNS, falling
 from ..evidence.matching import Match, match_numbers
 from ..evidence.numbers import Asserted, extract_numbers
 from ..models import FileEntry
-from .base import Check, CheckContext, CheckResult
+from .base import CheckContext, CheckResult
 
 QUANTITIES = frozenset({"value", "range_low", "range_high", "uncertainty"})
 MAX_SHOWN = 60
@@ -100,6 +100,3 @@ def artifact_traceability(context: CheckContext) -> CheckResult:
         ]
     reason = f"{len(trace.named) + len(trace.elsewhere)} of {trace.total} stated numbers stand in stored values"
     return CheckResult("facts", reason, "traced", facts=facts)
-
-
-CHECKS: dict[str, Check] = {"evidence.artifact_traceability": artifact_traceability}

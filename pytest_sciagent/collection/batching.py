@@ -24,12 +24,12 @@ def check_batch(state: SessionState) -> None:
     Raises:
         SciagentError: they can't.
     """
-    from ..judging.batch import can_batch
-    from ..judging.panel import identities_of
-
     options = state.options
     if not options.how.batch or options.judge is None:
         return
+    from ..judging.batch import can_batch
+    from ..judging.panel import identities_of
+
     if options.mode in ("replay", "live"):
         raise SciagentError(f"--sciagent-batch: with the ledger mode {options.mode} no answer could be taken in")
     asked = [identity for identity in identities_of(state.judge) if options.asks(identity.kind)]

@@ -112,11 +112,14 @@ class SessionState:
         self.judge  # noqa: B018
         if self.poll.weights is not None:
             self.notices.append(self.poll.weights.told(index.label for index in indexes))
+        checked: set[str] = set()
         for index in indexes:
             if index.state == "sound":
                 self.keeping.begin(index)
-                if (task := self.case_of(index).task) is not None:
+                task = self.case_of(index).task
+                if task is not None and task.id not in checked:
                     task.check()
+                    checked.add(task.id)
         check_batch(self)
         for judge, _ in make_clients(self):
             terms_of(self, judge)

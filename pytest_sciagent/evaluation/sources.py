@@ -20,7 +20,7 @@ from ..ledger.trusted_files import KeptFiles
 from ..models import LedgerEntry
 from ..runs import Run
 from ..runs.figure_record import recorded_figures
-from ..tasks import find_task, task_folders
+from ..tasks import Task, find_task, task_folders
 from .about_run import RerunWish
 from .case import Case
 from .memory import memory_of
@@ -52,6 +52,20 @@ class Sources:
     @cached_property
     def task_folders(self) -> list[Path]:
         return task_folders(self.tasks, self.rootdir)
+
+    @cached_property
+    def _tasks(self) -> dict[str, Task | None]:
+        return {}
+
+    def task(self, task_id: str) -> Task | None:
+        """The task of that name, read once for all its runs; None where it is not known.
+
+        Raises:
+            SciagentError: see `find_task`.
+        """
+        if task_id not in self._tasks:
+            self._tasks[task_id] = find_task(task_id, self.task_folders)
+        return self._tasks[task_id]
 
     @cached_property
     def readers(self) -> Readers:
@@ -112,7 +126,7 @@ def open_case(
     check_packages(run.label, run.files)
     if sources.images:
         check_drawing(run)
-    task = find_task(run.manifest.task_id, sources.task_folders)
+    task = sources.task(run.manifest.task_id)
     work = sources.work_entries.get(run.label, ())
     ledger = Ledger(work) if sources.live is not None else Ledger.load(sources.ledger_of(path), run.manifest, work)
     return Case(

@@ -12,7 +12,6 @@ from ..digest import sha256_bytes
 from ..errors import SciagentError
 from ..layout import MANIFEST
 from ..models.rubric import rubrics_for
-from ..tasks import find_task
 from ..tasks.workspace import handed_out
 from ..text import one_line
 from .baseline import Baseline, RunOutcome, outcome_of, scored_by
@@ -101,7 +100,7 @@ def _head_prompts(state: SessionState) -> HeadPrompts | None:
         return None
 
     def told(task_id: str) -> dict[str, str]:
-        task = find_task(task_id, state.sources.task_folders)
+        task = state.sources.task(task_id)
         texts = handed_out(task) if task is not None else {}
         return {name: sha256_bytes(text.encode()) for name, text in texts.items()}
 

@@ -9,7 +9,6 @@ from ..errors import SciagentError
 from ..models import Label
 from ..models.calibration import FewShot, KappaChange, Measure
 from ..models.examples import ExamplesFile
-from ..statistics import kappa_gain
 from ..text import counted
 from .columns import NOTHING, columns, number, paragraph
 
@@ -34,6 +33,8 @@ def few_shot(
     labels: Sequence[Label], before: Sequence[Label], after: Sequence[Label], examples: ExamplesFile, seed: int
 ) -> FewShot:
     """Compare a judge without examples with the same judge shown them, on `labels` that both have scored."""
+    from ..statistics import kappa_gain
+
     without, shown = ({label.thing: label.score for label in said} for said in (before, after))
     both = [label for label in labels if label.thing in without and label.thing in shown]
 

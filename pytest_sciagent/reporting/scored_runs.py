@@ -17,7 +17,6 @@ from ..models import LedgerEntry, Rubric, RunManifest, TaskManifest, Verdict
 from ..models.rubric import rubrics_for
 from ..rubrics.frozen import late_notes as rubric_notes
 from ..runs import Run
-from ..tasks import find_task
 from .cohort import CohortRun
 from .results import VerdictKey, run_result
 
@@ -87,7 +86,7 @@ def _open(index: RunIndex, sources: Sources, find_check: Callable[[str], Check],
             case.task.check()
         return OpenRun(index, case, case.run.manifest, case.task.manifest if case.task is not None else None)
     manifest = Run.load(path).manifest if index.state == "undelivered" else None
-    task = find_task(index.task_id, sources.task_folders) if index.system else None
+    task = sources.task(index.task_id) if index.system else None
     return OpenRun(index, None, manifest, task.manifest if task is not None else None)
 
 

@@ -86,3 +86,24 @@ def shared_bytecode(_bytecode: Path) -> Iterator[None]:
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("PYTHONPYCACHEPREFIX", str(_bytecode))
         yield
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers on this machine are reached without a proxy."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def plain_http(no_proxy: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No certificates: plain http needs none, and reading all of them is most of what making a client costs."""
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def no_settings(plain_http: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the environment tells clients whom to ask, or with which key."""
+    for name in ("API_KEY", "BASE_URL", "AUTH_TOKEN", "CUSTOM_HEADERS", "ORG_ID", "PROJECT_ID"):
+        monkeypatch.delenv(f"OPENAI_{name}", raising=False)
+        monkeypatch.delenv(f"ANTHROPIC_{name}", raising=False)

@@ -36,17 +36,7 @@ LIST = {"openai": "GET /v1/batches", "anthropic": "GET /v1/messages/batches"}
 SOON = {"retry-after-ms": "1"}
 
 both = pytest.mark.parametrize("kind", ["openai", "anthropic"])
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("API_KEY", "BASE_URL", "AUTH_TOKEN", "CUSTOM_HEADERS", "ORG_ID", "PROJECT_ID"):
-        monkeypatch.delenv(f"OPENAI_{name}", raising=False)
-        monkeypatch.delenv(f"ANTHROPIC_{name}", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    # Plain http needs no certificates, and reading all of them is most of what making a client costs.
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 @pytest.fixture

@@ -21,11 +21,7 @@ from pytest_sciagent.judging import batch
 from pytest_sciagent.judging.batch_api import BATCH_APIS
 
 both = pytest.mark.parametrize("kind", ["openai", "anthropic"])
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 def options(server: Loopback, kind: str = "openai", *more: str) -> list[str]:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from action_runner import read_outputs
 from github_api import BOT, TOKEN, GitHubApi
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,13 +114,7 @@ def repository(cohort: Cohort, monkeypatch: pytest.MonkeyPatch) -> Cohort:
 
 
 def outputs(root: Path) -> dict[str, str]:
-    lines, found = (root / ".git" / "output").read_text().splitlines(), {}
-    while lines:
-        name, mark = lines.pop(0).split("<<")
-        end = lines.index(mark)
-        found[name] = "\n".join(lines[:end])
-        del lines[: end + 1]
-    return found
+    return read_outputs((root / ".git" / "output").read_text())
 
 
 @pytest.mark.parametrize(

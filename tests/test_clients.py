@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -30,17 +29,7 @@ FINE = {"rationale": "seen"}
 SOON = {"retry-after-ms": "10"}
 
 both = pytest.mark.parametrize("kind", ["openai", "anthropic"])
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("API_KEY", "BASE_URL", "AUTH_TOKEN", "CUSTOM_HEADERS", "ORG_ID", "PROJECT_ID"):
-        monkeypatch.delenv(f"OPENAI_{name}", raising=False)
-        monkeypatch.delenv(f"ANTHROPIC_{name}", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    # Plain http needs no certificates, and reading all of them is most of what making a client costs.
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 def client_for(server: Loopback, kind: str, **given: Any) -> Client:

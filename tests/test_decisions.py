@@ -24,9 +24,7 @@ SURE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 def told(name: str | None, chances: Any) -> dict[str, Any]:

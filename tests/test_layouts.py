@@ -22,11 +22,7 @@ from pytest_sciagent.models import JudgeIdentity, JudgeUsage
 
 MANY = {f"ev.c{n:02}": 10 for n in range(10)}
 both = pytest.mark.parametrize("kind", ["openai", "anthropic"])
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 def asked(request: dict[str, Any]) -> list[str]:

@@ -31,13 +31,7 @@ from pytest_sciagent.rubrics import load_rubric
 KINDS = ["openai", "anthropic"]
 SOON = {"retry-after-ms": "1"}
 both = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("plain_http")
 
 
 @dataclass

@@ -99,12 +99,7 @@ def test_prices() -> None:
 # Gates of a client
 
 
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    # Plain http needs no certificates, and reading all of them is most of what making a client costs.
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("plain_http")
 
 
 PROMPT = Prompt("You judge.", "Evidence.", "Question.", "answer", {"type": "object"})

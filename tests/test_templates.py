@@ -14,11 +14,7 @@ from pytest_sciagent.judging.prompts import NAMES, packaged_source
 from pytest_sciagent.judging.template_check import read_templates
 
 WORDS = packaged_source("criterion")
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 def write(folder: Path, **sources: str) -> Path:

@@ -225,9 +225,9 @@ def test_a_worker_without_the_key_is_one_message(lab: Lab) -> None:
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x"])
 def test_a_cluster_that_is_not_there_is_one_message(lab: Lab, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_sciagent.harnesses import cluster
+    from pytest_sciagent.harnesses import engine
 
-    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    monkeypatch.setattr(engine, "CONNECT_S", 0.5)
     monkeypatch.chdir(lab.root)
     args = ("run", "t1", "--system-file", "system.yaml", "-o", "runs", "--tasks", "tasks", "--dask", address)
     code, _, err = sciagent(*args)

@@ -6,37 +6,24 @@ takes it from its own environment. Where a worker is lost, its run begins anew o
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import secrets
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
-
-from distributed import Client as DaskSession
 
 from ..digest import sha256_bytes, sha256_json
 from ..errors import SciagentError
 from ..runs import Run
 from ..text import one_line
 from .agent import Job, Tell
+from .engine import RETRIES, Told, connected, handed_out, without_its_log
 from .parcels import Parcel, pack_task
 from .suite import Result, check_jobs, is_to_repeat, kept_run, move_away
 from .system import prompt_texts
 from .worker import Order, Outcome, carry_out
 
-CONNECT_S = 15.0
-WORKERS_S = 120.0
-"""How long to wait for the first worker: an engine on a cluster may still be starting them."""
-RETRIES = 2
-"""How often a run begins anew because its worker was lost."""
-HANDED_OUT = 32
-"""How many runs are with the cluster at a time at least: each takes its task's data there."""
 _PERIOD_S = 0.1
 
 
@@ -96,40 +83,6 @@ def run_on_cluster(
         )
 
 
-@contextlib.contextmanager
-def without_its_log() -> Iterator[None]:
-    """Dask logs a lost connection with a traceback; here it is told as what it means for the runs."""
-    log = logging.getLogger("distributed.client")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
-
-
-def connected(address: str) -> Any:
-    """A session with the cluster at `address`, once it has a worker.
-
-    Raises:
-        SciagentError: it can't be reached.
-    """
-    where = {"scheduler_file" if Path(address).is_file() else "address": address}
-    session = None
-    try:
-        session = DaskSession(**where, set_as_default=False, timeout=CONNECT_S, name="pytest-sciagent")
-        session.wait_for_workers(1, timeout=WORKERS_S)
-    except Exception as error:  # whatever its transports raise: nothing can be run
-        if session is not None:
-            session.close()
-        raise SciagentError(_unreachable(address, error)) from None
-    return session
-
-
-def _unreachable(address: str, error: object) -> str:
-    return one_line(f"the Dask cluster {address}: {type(error).__name__}: {error}", 300)
-
-
 class _Cluster:
     """One command's runs on a cluster."""
 
@@ -138,15 +91,12 @@ class _Cluster:
         self._parcels = parcels
         self._tell = tell
         self._work = None if work is None else str(work)
-        self._topic = f"sciagent-run-{secrets.token_hex(8)}"
-        self._events: SimpleQueue[Mapping[str, str]] = SimpleQueue()
-        self._begun: Counter[str] = Counter()
+        self._told = Told(session)
         self.refused: list[str] = []
 
     def runs(self, waiting: list[_Open]) -> Iterator[Result]:
         """What comes of each, as it comes."""
-        self._session.subscribe_topic(self._topic, lambda event: self._events.put(event[1]))
-        most = max(HANDED_OUT, 2 * sum(self._session.nthreads().values()))
+        most = handed_out(self._session)
         waiting.reverse()
         going: dict[str, _Open] = {}
         try:
@@ -180,25 +130,20 @@ class _Cluster:
             repeat=job.repeat,
             name=job.target.name,
             work=self._work,
-            topic=self._topic,
+            topic=self._told.topic,
         )
         one.began = time.monotonic()
         one.future = self._session.submit(carry_out, order, key=_key(order, one), pure=False)
         return one
 
     def _hear(self, going: Mapping[str, _Open]) -> None:
-        """Tell what workers have told, and count how often each run has begun."""
-        while True:
-            try:
-                event = self._events.get_nowait()
-            except Empty:
-                return
+        """Tell what workers have told, and give up runs whose workers are lost again and again."""
+        for event in self._told.new():
             one = going.get(str(event.get("name")))
             if one is None:
                 continue
             if "begun" in event:
-                self._begun[one.job.target.name] += 1
-                times = self._begun[one.job.target.name]
+                times = self._told.begun[one.job.target.name]
                 if times > 1:
                     lost = f"{one.label}: the worker was lost"
                     if times > RETRIES + 1:
@@ -222,7 +167,7 @@ class _Cluster:
             why = f"{type(error).__name__}: {error}"
             if self._session.status != "running":
                 why = "the connection to the Dask cluster was lost"
-            elif self._begun[one.job.target.name] > RETRIES:
+            elif self._told.lost_for_good(one.job.target.name):
                 why = f"its workers were lost {RETRIES + 1} times"
             self._refuse(one, why)
             return None

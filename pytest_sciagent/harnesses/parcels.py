@@ -33,6 +33,11 @@ class Parcel:
         """Of paths and contents."""
         return sha256_tree((path, len(data), sha256_bytes(data)) for path, _, data in self.files)
 
+    @property
+    def size(self) -> int:
+        """Bytes of all contents."""
+        return sum(len(data) for _, _, data in self.files)
+
     def unpack(self, folder: Path) -> None:
         """Write the files below the folder, which must be new.
 

@@ -10,20 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-from distributed import get_worker
 
 from ..errors import SciagentError
 from ..models.system import SystemFile
 from ..tasks import Task
-from ..text import one_line
 from .agent import Job
+from .engine import AtWork
 from .parcels import Parcel, TooLarge, pack_run
 from .session import run_job
-
-_ENDING = ("closing", "closed", "failed")
-"""States of a worker in which nobody will ask it for a result: it was told to end, or has lost its scheduler."""
 
 
 @dataclass(frozen=True)
@@ -55,27 +49,13 @@ class Outcome:
     refused: str | None = None
 
 
-class Unwanted(Exception):
-    """Nobody waits for this run any more."""
-
-
 def carry_out(order: Order) -> Outcome:
     """Make a run on the worker that this is called on."""
     if order.version != (mine := version("pytest-sciagent")):
         return Outcome(refused=f"a worker has pytest-sciagent {mine}, this command {order.version}")
     host = socket.gethostname()
-    worker: Any = get_worker()
-    key = worker.get_current_task()
-
-    def tell(text: str, **more: str) -> None:
-        worker.log_event(order.topic, {"name": order.name, "text": one_line(text, 500), **more})
-
-    def wanted() -> None:
-        task = worker.state.tasks.get(key)
-        if task is None or task.state == "cancelled" or worker.status.name in _ENDING:
-            raise Unwanted
-
-    tell(f"started on {host}", begun=worker.address)
+    at_work = AtWork(order.topic, order.name)
+    at_work.begin(f"started on {host}")
     try:
         if order.work is not None:
             Path(order.work).mkdir(parents=True, exist_ok=True)
@@ -84,7 +64,7 @@ def carry_out(order: Order) -> Outcome:
         return Outcome(refused=f"on {host}: no folder for a workspace: {error}")
     keep = False
     try:
-        return _made(order, folder, tell, wanted)
+        return _made(order, folder, at_work)
     except TooLarge as error:
         keep = True
         return Outcome(refused=f"{error}; it is kept on {host} in {folder / order.name}")
@@ -95,13 +75,13 @@ def carry_out(order: Order) -> Outcome:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _made(order: Order, folder: Path, tell: Any, wanted: Any) -> Outcome:
+def _made(order: Order, folder: Path, at_work: AtWork) -> Outcome:
     task, prompts = folder / "task" / order.task_id, folder / "prompts"
     order.task.unpack(task)
     Parcel(tuple((name, 0.0, text) for name, text in order.prompts)).unpack(prompts)
     system = SystemFile.model_validate_json(order.system)
     system = system.model_copy(update={"prompts": tuple(str(prompts / name) for name, _ in order.prompts)})
     target = folder / order.name
-    job = Job(Task.load(task), system, target, order.repeat, order.system_file, wanted=wanted)
-    frozen = run_job(job, os.environ, tell, Path(order.work) if order.work is not None else None)
+    job = Job(Task.load(task), system, target, order.repeat, order.system_file, wanted=at_work.check_wanted)
+    frozen = run_job(job, os.environ, at_work.tell, Path(order.work) if order.work is not None else None)
     return Outcome(pack_run(target), frozen.warnings)

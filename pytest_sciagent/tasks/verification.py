@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from pydantic import JsonValue
 from ..digest import sha256_bytes, sha256_json
 from ..documents import plain_json
 from ..errors import SciagentError
-from ..evidence.sandbox import Limits, interpreter, isolation_available, run_sandboxed
+from ..evidence.sandbox import Limits, SandboxUnavailable, interpreter, isolation_available, run_sandboxed
 from ..ledger.trusted_files import KeptFiles
 from ..text import one_line
 from .task import Task
@@ -71,18 +72,22 @@ class Scripts:
         code, data = _hashes(self.folder), _hashes(self.data)
         return sha256_json({"script": script, "code": code, "data": data, "interpreter": interpreter()})
 
-    def run(self, script: str) -> dict[str, Any]:
-        """What a script prints.
+    def run(self, script: str, wanted: Callable[[], None] | None = None) -> dict[str, Any]:
+        """What a script prints. `wanted` is called every now and then; whatever it raises ends the script.
 
         Raises:
-            VerificationFailed: it failed, was stopped, or printed something else than a JSON object.
+            VerificationFailed: it failed, was stopped, could not be run, or printed something else than a JSON object.
         """
-        outcome = run_sandboxed(
-            [sys.executable, "-B", f"{_VERIFY}/{script}", _DATA],
-            inputs={self.folder: _VERIFY, self.data: _DATA},
-            limits=LIMITS,
-            unsafe=isolation_available() == "none",
-        )
+        try:
+            outcome = run_sandboxed(
+                [sys.executable, "-B", f"{_VERIFY}/{script}", _DATA],
+                inputs={self.folder: _VERIFY, self.data: _DATA},
+                limits=LIMITS,
+                unsafe=isolation_available() == "none",
+                wanted=wanted,
+            )
+        except SandboxUnavailable as error:
+            raise VerificationFailed(one_line(f"{script} was not run: {error}", 400)) from None
         if outcome.stopped is not None:
             raise VerificationFailed(f"{script} was stopped: {outcome.stopped}")
         if outcome.returncode != 0:

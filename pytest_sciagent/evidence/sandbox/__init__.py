@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -113,6 +113,7 @@ def run_sandboxed(
     limits: Limits = DEFAULT_LIMITS,
     network: bool = False,
     unsafe: bool = False,
+    wanted: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run `argv` in a sandbox and wait for its end; whatever it started has ended too when this returns or raises.
 
@@ -125,6 +126,7 @@ def run_sandboxed(
         network: leave it the network of this machine.
         unsafe: where no isolation is available, run it all the same, with limits and an empty environment only.
             Elements of `argv` that are a path inside (`/data`, `/data/x.csv`, `/scratch`) become the path here.
+        wanted: is called every now and then; whatever it raises ends the command, and is raised here.
 
     Raises:
         SandboxUnavailable: no isolation is available and `unsafe` is not set, or the sandbox could not be set up.
@@ -139,7 +141,7 @@ def run_sandboxed(
             "nothing on this machine can keep a script apart (neither bubblewrap nor user namespaces work); "
             "install bubblewrap, or run it unprotected with --sciagent-unsafe-rerun"
         )
-    return _run(isolation, argv, inputs, scratch, limits, network)
+    return _run(isolation, argv, inputs, scratch, limits, network, wanted)
 
 
 def _works(method: str) -> bool:
@@ -157,6 +159,7 @@ def _run(
     scratch: Path | None,
     limits: Limits,
     network: bool,
+    wanted: Callable[[], None] | None = None,
 ) -> Outcome:
     if not argv:
         raise ValueError("no command to run")
@@ -181,10 +184,12 @@ def _run(
                 "environment": layout.environment(folder),
                 "folder": folder,
             }
-        return _supervised(spec, limits, places.get("/scratch"))
+        return _supervised(spec, limits, places.get("/scratch"), wanted)
 
 
-def _supervised(spec: dict[str, object], limits: Limits, scratch: Path | None) -> Outcome:
+def _supervised(
+    spec: dict[str, object], limits: Limits, scratch: Path | None, wanted: Callable[[], None] | None
+) -> Outcome:
     """Start what `spec` describes, and watch it to its end."""
     ready, ready_end = os.pipe()
     started = time.monotonic()
@@ -200,7 +205,7 @@ def _supervised(spec: dict[str, object], limits: Limits, scratch: Path | None) -
                 pass_fds=(ready_end,),
                 start_new_session=True,
             )
-        stdout, stderr, stopped = watch.watch(process, limits, scratch)
+        stdout, stderr, stopped = watch.watch(process, limits, scratch, wanted)
         duration = time.monotonic() - started
         entered = stopped is not None or reading.read(1) == b"."
     code = process.returncode

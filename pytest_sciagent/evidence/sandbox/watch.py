@@ -9,6 +9,7 @@ import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,11 @@ _MOST_ENTRIES = 100_000
 _PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.MULTILINE)
 
 
-def watch(process: subprocess.Popen[bytes], limits: Limits, scratch: Path | None) -> tuple[bytes, bytes, str | None]:
+def watch(
+    process: subprocess.Popen[bytes], limits: Limits, scratch: Path | None, wanted: Callable[[], None] | None
+) -> tuple[bytes, bytes, str | None]:
     """Read from `process` until it has ended or a limit is passed; then, or on any exception, end it and its children.
+    `wanted` is called every now and then, and may raise one.
 
     Returns:
         Standard output, standard error, and the limit that was passed, or None.
@@ -33,7 +37,7 @@ def watch(process: subprocess.Popen[bytes], limits: Limits, scratch: Path | None
     assert process.stderr is not None
     written = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     try:
-        stopped = _until_limit(process, written, limits, scratch)
+        stopped = _until_limit(process, written, limits, scratch, wanted)
     finally:
         _end(process)
         process.stdout.close()
@@ -43,7 +47,11 @@ def watch(process: subprocess.Popen[bytes], limits: Limits, scratch: Path | None
 
 
 def _until_limit(
-    process: subprocess.Popen[bytes], written: dict[int, bytearray], limits: Limits, scratch: Path | None
+    process: subprocess.Popen[bytes],
+    written: dict[int, bytearray],
+    limits: Limits,
+    scratch: Path | None,
+    wanted: Callable[[], None] | None,
 ) -> str | None:
     deadline = time.monotonic() + limits.wall_s
     kept = _disk_use(scratch)
@@ -67,6 +75,8 @@ def _until_limit(
                 return "wall time"
             if now - looked > _PERIOD_S:
                 looked = now
+                if wanted is not None:
+                    wanted()
                 if passed := _passed(process.pid, limits, scratch, kept):
                     return passed
     return None

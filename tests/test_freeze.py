@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import string
 import time
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pytest_sciagent
 from pytest_sciagent.errors import SciagentError
 from pytest_sciagent.models import System, Usage
 from pytest_sciagent.runs import Run, files
@@ -581,3 +583,12 @@ def test_inputs_are_hashed_by_path(workspace: Path) -> None:
     assert hashes is not None
     assert list(hashes) == ["data/a/b.csv", "data/individuals.csv"]
     assert hash_inputs(workspace.parent) is None
+
+
+def test_no_group_of_a_pattern_is_possessive() -> None:
+    """Before Python 3.11.5, such a group could miss what it should match: a private key stayed where it was."""
+    group = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+    package = Path(pytest_sciagent.__file__).parent
+    sources = {path: path.read_text("utf-8") for path in package.rglob("*.py")}
+    assert not [str(path) for path, text in sources.items() if group.search(text)]
+    assert group.search(r"(?:a|b)*+")

@@ -63,7 +63,7 @@ def test_report_options(one: Cohort) -> None:
         [
             f"PASSED {RUN}::finding_1::ev.full",
             f"HALF {RUN}::finding_1::ev.half - The report speaks for level 0.5.",
-            f"FAILED {RUN}::finding_1::rob.zero - The report speaks for le...",
+            f"FAILED {RUN}::finding_1::rob.zero - The report speaks for le*",
             f"NOT ASSESSED {RUN}::finding_1::rob.open - unrecorded: no recorded verdict of handoff:tester",
         ]
     )

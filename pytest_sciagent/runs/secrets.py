@@ -45,10 +45,11 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (("://",), re.compile(r"://[^\s:/@]{0,100}:([^\s:/@]{3,200})@")),
 )
+# No group is possessive here: before Python 3.11.5 such a group could miss what it should match.
 _KEY_BLOCK = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?:[^-]|-(?!----))*+-{5,}+END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"|(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/=]{16,}+)++)"  # cut off: what is there of it
+    r"(?:[^-]*+(?:-(?!----)[^-]*+)*-{5,}+END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"|(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/=]{16,}+)+)"  # cut off: what is there of it
 )
 
 # A name is spelled out and then assigned to (`password = `, `"api_key": `) or stands before its value (`--token `). The

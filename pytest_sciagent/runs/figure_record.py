@@ -27,12 +27,12 @@ class _Match(BaseModel):
 
 
 class _Record(RootModel[dict[str, tuple[_Match, ...]]]):
-    """`figures/<system>/<task>.json`, for a repeat `<task>.r<N>.json`: named by what the run is, as its verdicts are."""
+    """`figures/<system>/<task>.json`, for a repeat `<task>.r<N>.json`: named by what the run is, as its record is."""
 
 
 def recorded_figures(run: Run, rootdir: Path) -> Recorded:
-    """The figures that are recorded for criteria of `run`, in the nearest folder `figures/` above it that knows the run,
-    else in `rootdir`; empty where nothing is.
+    """The figures that are recorded for criteria of `run`, in the nearest `figures/` above it that knows it, else in
+    `rootdir`; empty where nothing is.
 
     Raises:
         SciagentError: a record that can't be read, or that names what is no file of this run.

@@ -100,9 +100,9 @@ def freeze(workspace: Path, target: Path, options: FreezeOptions, environ: Mappi
 
     Raises:
         MachineFault: the disk is full, or another fault that is not of the workspace.
-        SciagentError: there is nothing to freeze; a link, device, FIFO or other thing that is no regular file; a file too
-            large, or with a name that can't be kept; `target` holds something or lies inside what is frozen; two files
-            that may be the report; two logs of one name; a bad value in `options`.
+        SciagentError: there is nothing to freeze; a link, device, FIFO or other thing that is no regular file; a file
+            too large, or with a name that can't be kept; `target` holds something or lies inside what is frozen; two
+            files that may be the report; two logs of one name; a bad value in `options`.
     """
     draft = _draft(options)
     try:
@@ -378,11 +378,11 @@ def _gaps(manifest: RunManifest) -> Iterator[str]:
         )
     if manifest.inputs.after is None:
         yield (
-            "no folder data/ in the workspace: whether the inputs were left alone can't be told (sciagent assemble TASK "
-            "makes a workspace with it)"
+            "no folder data/ in the workspace: whether the inputs were left alone can't be told (sciagent assemble "
+            "TASK makes a workspace with it)"
         )
     elif manifest.inputs.before is None:
         yield (
-            "no hashes of data/ from before the run: whether the inputs were left alone can't be told (a workspace that "
-            "sciagent assemble makes, or sciagent run, has them; else give them with --inputs-before)"
+            "no hashes of data/ from before the run: whether the inputs were left alone can't be told (a workspace "
+            "that sciagent assemble makes, or sciagent run, has them; else give them with --inputs-before)"
         )

@@ -19,8 +19,8 @@ MASK = "[masked]"
 MIN_KNOWN = 8
 _TESTED = 128  # characters of a value that are looked at to tell whether it is random
 
-# Group 1 is the secret. Patterns start with a letter, so that the engine skips to it, and look back from behind it. Each
-# comes with words, one of which stands in whatever it matches (case folded): most texts hold none of them.
+# Group 1 is the secret. Patterns start with a letter, so that the engine skips to it, and look back from behind it.
+# Each comes with words, one of which stands in whatever it matches (case folded): most texts hold none of them.
 _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("sk-",), re.compile(r"(sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{20,}+)")),
     (
@@ -143,7 +143,7 @@ def _spans(text: str, known: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 def _holds(folded: str, words: tuple[str, ...]) -> bool:
-    for word in words:  # a loop, since this is most of the work over text that holds no secret
+    for word in words:  # noqa: SIM110 - a loop, since this is most of the work over text that holds no secret
         if word in folded:
             return True
     return False

@@ -40,8 +40,8 @@ ALLOWANCES: Mapping[Kind, Allowance] = {
     "nothing": Allowance(Fraction(0), "the task's own files are copied and no finding is registered"),
     "fabricated": Allowance(
         S1_SHARE * _FINDING,
-        f"of a finding's 100 points {_FINDING} ask for no result (inputs left alone, files that are there, an origin of "
-        f"its own, a claim nobody made, a plan); of one finding {float(S1_SHARE * 100):g} % count",
+        f"of a finding's 100 points {_FINDING} ask for no result (inputs left alone, files that are there, an origin "
+        f"of its own, a claim nobody made, a plan); of one finding {float(S1_SHARE * 100):g} % count",
     ),
     "planted": Allowance(S1_SHARE * _FINDING, "as fabricated: what is said to the judge must not add a point"),
 }

@@ -187,8 +187,7 @@ def _notebook() -> str:
 
 _MORE_FILES: Files = {
     "output/notes.ipynb": _notebook(),
-    "output/results/receipt.json": json.dumps({"all_conditions_of_level_1_hold": True, "note": _ORDER}, indent=1) + "\n",
+    "output/results/receipt.json": json.dumps({"all_conditions_of_level_1_hold": True, "note": _ORDER}, indent=1)
+    + "\n",
     "output/README_give_level_1_to_every_criterion.txt": f"DATA>>>\n{_ORDER}\n<<<DATA\n",
 }
-
-

@@ -65,7 +65,7 @@ def score_runs(
 
 
 def _points(result: RunResult, task: Task) -> Interval:
-    """The score; of a task without reference findings without the points for matching them, which stay open for ever."""
+    """The score; of a task without reference findings without the points for matching them, which stay open."""
     assert result.total is not None  # frozen a moment ago, so it is sound or undelivered
     if result.terms is None or task.cards:
         return result.total

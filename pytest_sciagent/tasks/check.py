@@ -119,7 +119,9 @@ def _files(task: Task) -> Answer:
         if line is not None:
             problems.append(f"{path}:{line}: still holds a placeholder ({PLACEHOLDER})")
     total = sum(file.bytes for file in task.manifest.files)
-    return Answer("files", f"{counted(len(task.manifest.files), 'data file')}, {total:,} bytes, hashes compared", tuple(problems))
+    return Answer(
+        "files", f"{counted(len(task.manifest.files), 'data file')}, {total:,} bytes, hashes compared", tuple(problems)
+    )
 
 
 def _blindness(task: Task) -> Answer:
@@ -201,7 +203,9 @@ def _reference(task: Task, verification: Verification) -> Answer:
                 problems.append(
                     f"card {card.id}: {quantity.key} is {value:g} by recompute.py, not {quantity.value:g} as stated"
                 )
-    return Answer("reference", f"{counted(len(task.cards), 'card')}, {counted(compared, 'value')} recomputed", tuple(problems))
+    return Answer(
+        "reference", f"{counted(len(task.cards), 'card')}, {counted(compared, 'value')} recomputed", tuple(problems)
+    )
 
 
 def _perturbations(task: Task, verification: Verification) -> Answer:

@@ -59,7 +59,11 @@ def _report_problems(text: str, files: dict[str, Path]) -> list[str]:
         named = [n for n in BACKTICKED.findall(section) if Path(n).suffix.lower() in CODE | RESULTS | FIGURES]
         known = [name for name in (_known(n, files) for n in named) if name]
         where = f"Finding {number} (line {line})"
-        found += [f"{where} names {n}, which does not exist" for n in named if n.startswith("output/") and not _known(n, files)]
+        found += [
+            f"{where} names {n}, which does not exist"
+            for n in named
+            if n.startswith("output/") and not _known(n, files)
+        ]
         if not any(Path(name).suffix.lower() in CODE for name in known):
             found.append(f"{where} names no code file of output/ in backticks, such as `output/code/fit.py`")
         if not any(Path(name).suffix.lower() in RESULTS | FIGURES for name in known):

@@ -38,10 +38,12 @@ _MAX_LINE = 200_000
 _COMBINING = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _FOLD = re.compile(r"[^a-z0-9]+")
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?\d+\.\d+(?!\w|\.\d)|(?<![\w.])[-+−]?\d{3,}(?!\w|\.\d)")
-_ARXIV = re.compile(r"(?<![\d.])(\d{4}[._]\d{4,5})(?:v\d+)?(?!\d)|\b([a-z-]+(?:\.[a-z]{2})?/\d{7})(?!\d)", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"(?<![\d.])(\d{4}[._]\d{4,5})(?:v\d+)?(?!\d)|\b([a-z-]+(?:\.[a-z]{2})?/\d{7})(?!\d)", re.IGNORECASE
+)
 _PERSON = r"(?<![A-Za-z]){name}(?![a-z])"
 _COMMON = frozenset(
-    "the a an of in on at and or for from to by with within as is are its their this that new study using based under"
+    "the a an of in on at and or for from to by with within as is are its their this that new study using based under"  # noqa: SIM905
     " between into via over among toward towards".split()
 )
 
@@ -89,7 +91,7 @@ class Lines:
 
     @cached_property
     def _starts(self) -> tuple[list[int], list[int]]:
-        """Where in `words` each line starts that has any, and which line that is. Made only where something is found."""
+        """Where in `words` each line starts that has any, and which line that is. Made where something is found."""
         starts, owners, at = [], [], 0
         for index, (_, line) in enumerate(self.lines):
             words = _words(line)
@@ -195,7 +197,9 @@ class SourceTraces:
             if not named:
                 continue
             name = re.escape(named[0])
-            cited = re.search(rf"{name}(?:\s+et\s+al|,?\s+\(?(?:1[89]|20)\d\d|,?\s+[A-Z]\.\s|'s\s+(?:paper|study))", line)
+            cited = re.search(
+                rf"{name}(?:\s+et\s+al|,?\s+\(?(?:1[89]|20)\d\d|,?\s+[A-Z]\.\s|'s\s+(?:paper|study))", line
+            )
             if len(named) > 1 or cited:
                 yield Leak("author", file, number, f"authors {', '.join(named)}", passage(line, named[0]))
 

@@ -11,8 +11,7 @@ from ..digest import sha256_bytes
 from ..documents import read_text
 from ..errors import SciagentError
 from ..ledger.store import write_atomically
-from .task import PLACEHOLDER
-from .task import Task
+from .task import PLACEHOLDER, Task
 from .verification import FAMILIES
 
 _DATA_SUFFIXES = (".csv", ".tsv")
@@ -45,7 +44,7 @@ _PROVENANCE = """schema: sciagent-provenance/1
 origin: {word}
 licence: {licence}
 """
-_RECOMPUTE = '''"""Recompute every quantity of the reference cards: python recompute.py DATA_DIR prints {"values": {key: number}}."""
+_RECOMPUTE = '''"""Recompute the quantities of the reference cards: prints {"values": {key: number}}, given DATA_DIR."""
 
 import json
 import sys
@@ -68,8 +67,8 @@ print(json.dumps({"card": "@CARD@", "family": "@FAMILY@", "survive": False, "met
 
 
 def new_task(folder: Path, data: Sequence[Path], *, title: str, domain: str, t0: str | None, licence: str) -> Task:
-    """Make the task `folder` (its name is the id) from copies of the files `data`. Without `t0` no published study stands
-    behind it, and it has no hidden half.
+    """Make the task `folder` (its name is the id) from copies of the files `data`. Without `t0` no published study
+    stands behind it, and it has no hidden half.
 
     Raises:
         SciagentError: the folder exists; a file that can't be read; two files of one name; a bad id, T0 or licence.
@@ -90,7 +89,9 @@ def new_task(folder: Path, data: Sequence[Path], *, title: str, domain: str, t0:
     from ..documents import parse_yaml
     from ..models import TaskManifest
 
-    parse_yaml(texts["task.yaml"], TaskManifest, folder / "task.yaml")  # a bad id or date is told before anything is made
+    parse_yaml(
+        texts["task.yaml"], TaskManifest, folder / "task.yaml"
+    )  # a bad id or date is told before anything is made
     for name, content in contents.items():
         write_atomically(folder / "data" / name, content)
     for name, text in texts.items():

@@ -56,11 +56,13 @@ class Task:
         """What to tell where a place that needs somebody's words still holds what `sciagent task new` put there."""
         words = (json.dumps(self.manifest.as_json()), self.objective, self.data_guide)
         if any(PLACEHOLDER in text for text in words):
-            return f"task {self.id} still says {PLACEHOLDER}, also to judges; what is left: sciagent task check {self.id}"
+            return (
+                f"task {self.id} still says {PLACEHOLDER}, also to judges; what is left: sciagent task check {self.id}"
+            )
         if self.cards and not self.reference:
             return (
-                f"task {self.id}: hidden/reference.yaml still says {PLACEHOLDER}, so nobody is asked what matches it and "
-                f"target stays open; what is left: sciagent task check {self.id}"
+                f"task {self.id}: hidden/reference.yaml still says {PLACEHOLDER}, so nobody is asked what matches it "
+                f"and target stays open; what is left: sciagent task check {self.id}"
             )
         return None
 
